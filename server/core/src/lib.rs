@@ -1,0 +1,4 @@
+//! The Pantheon contract as a pure state machine.
+
+pub mod detail;
+pub mod schema;

@@ -1,0 +1,1 @@
+//! The schemas of a tool: registered, checked, explained.

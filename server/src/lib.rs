@@ -1,0 +1,1 @@
+//! A fake Pantheon in memory.
