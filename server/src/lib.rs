@@ -1,1 +1,3 @@
 //! A fake Pantheon in memory.
+
+pub mod decode;

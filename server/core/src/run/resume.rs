@@ -1,0 +1,66 @@
+//! A resume with its key (RES-1 to RES-15), and another client's answer.
+
+use super::{Answer, Phase, RunIx, ToolResult};
+use crate::detail::Detail;
+use crate::idempotency::{Keyed, Scope};
+use crate::rejection::Rejection;
+use crate::reply::Reply;
+use crate::time::Timestamp;
+use crate::world::World;
+
+impl World {
+    pub(crate) fn resume_run(
+        &mut self,
+        ix: RunIx,
+        keyed: &Keyed,
+        results: Result<Vec<ToolResult>, Vec<Detail>>,
+        now: Timestamp,
+    ) -> Result<Reply, Rejection> {
+        let scope = Scope::Resume(ix);
+        let history = self.ledger.judge(scope, keyed);
+        let answer = match (results, history) {
+            // The shape is judged before the key's history (RES-14), and a key that has one keeps it.
+            (Err(faults), Some(_)) => return Err(Rejection::Invalid(faults)),
+            (Ok(_), Some(answer)) => return answer,
+            (Err(faults), None) => Err(Rejection::Invalid(faults)),
+            (Ok(results), None) => {
+                self.room_for_key()?;
+                self.accept(ix, &results, now).map(|resumed| Reply::Resumed(Box::new(resumed)))
+            }
+        };
+        let binds = match &answer {
+            Ok(_) => true,
+            Err(Rejection::LimitExceeded { .. } | Rejection::NotFound(_)) => false,
+            Err(_) => self.settings.variants.sticky_keys && self.room_for_key().is_ok(),
+        };
+        if binds {
+            let in_progress = self.settings.variants.in_progress_409;
+            self.ledger.bind(scope, keyed, answer.clone(), in_progress);
+        }
+        answer
+    }
+
+    /// Another client answers `event_id`, or all that is open.
+    pub(crate) fn resolve_run(
+        &mut self,
+        ix: RunIx,
+        event_id: Option<&str>,
+        answer: &Answer,
+        now: Timestamp,
+    ) -> Result<Reply, Rejection> {
+        let Some(run) = self.run_at(ix) else { return Err(Rejection::NotFound("run")) };
+        if !matches!(run.phase, Phase::Waiting { .. }) {
+            return Err(Rejection::RunNotWaiting);
+        }
+        let events = match event_id {
+            Some(id) => vec![id.to_owned()],
+            None => run.required_event_ids(),
+        };
+        let results: Vec<ToolResult> = events
+            .into_iter()
+            .map(|in_reply_to_event_id| ToolResult { in_reply_to_event_id, answer: answer.clone() })
+            .collect();
+        let resumed = self.accept(ix, &results, now)?;
+        Ok(Reply::Resumed(Box::new(resumed)))
+    }
+}
