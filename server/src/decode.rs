@@ -11,15 +11,21 @@ use serde_json::{Map, Value};
 pub const EXTRA: &str = "Extra inputs are not permitted";
 
 /// What is wrong with a document, collected while it is read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Faults {
     /// Each fault, in the order in which it was met.
     pub details: Vec<Detail>,
     /// Pointers to members that nobody asked for and that were let pass.
     pub ignored: Vec<String>,
+    unknown: Unknown,
 }
 
 impl Faults {
+    /// None yet; members that nobody asks for are dealt with as `unknown` says.
+    pub fn new(unknown: Unknown) -> Self {
+        Self { details: Vec::new(), ignored: Vec::new(), unknown }
+    }
+
     /// `decoded`, if nothing was wrong; otherwise what was, sorted by place.
     ///
     /// # Errors
@@ -118,7 +124,12 @@ impl<'v, 'p> Node<'v, 'p> {
     }
 
     /// What `parse` makes of its text, or a fault that says what is `expected`.
-    pub fn parsed<T>(&self, faults: &mut Faults, expected: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+    pub fn parsed<T>(
+        &self,
+        faults: &mut Faults,
+        expected: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
         let parsed = parse(self.text(faults)?);
         if parsed.is_none() {
             self.fault(faults, format!("must be {expected}"));
@@ -127,7 +138,12 @@ impl<'v, 'p> Node<'v, 'p> {
     }
 
     /// The value that its word stands for, or a fault that names the allowed words.
-    pub fn word<T>(&self, faults: &mut Faults, words: &[&str], parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+    pub fn word<T>(
+        &self,
+        faults: &mut Faults,
+        words: &[&str],
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
         self.parsed(faults, &format!("one of {}", listed(words)), parse)
     }
 
@@ -149,9 +165,10 @@ impl<'v, 'p> Node<'v, 'p> {
         mut decode: impl FnMut(Node<'v, '_>, &mut Faults) -> Option<T>,
     ) -> Option<Vec<T>> {
         let items = self.expect(faults, self.value.as_array(), "an array")?;
-        let decoded = items.iter().enumerate().filter_map(|(index, value)| {
-            decode(Node { value, path: Path::Item(&self.path, index) }, faults)
-        });
+        let decoded = items
+            .iter()
+            .enumerate()
+            .filter_map(|(index, value)| decode(Node { value, path: Path::Item(&self.path, index) }, faults));
         Some(decoded.collect())
     }
 
@@ -204,9 +221,9 @@ impl<'v, 'p> Members<'v, 'p> {
     }
 
     /// Deals with the members that nobody asked for.
-    pub fn finish(self, faults: &mut Faults, unknown: Unknown) {
+    pub fn finish(self, faults: &mut Faults) {
         for name in self.map.keys().filter(|name| !self.asked.contains(&name.as_str())) {
-            match unknown {
+            match faults.unknown {
                 Unknown::Ignored => faults.ignored.push(self.path.pointer() + &pointer_segment(name)),
                 Unknown::Refused => self.fault_at(name, faults, EXTRA),
                 Unknown::Corrected => self.fault_at(name, faults, correction(name, &self.asked)),
@@ -253,7 +270,7 @@ mod tests {
 
     #[track_caller]
     fn check(value: &Value, unknown: Unknown, expected: &[(&str, &str)]) {
-        let mut faults = Faults::default();
+        let mut faults = Faults::new(unknown);
         let root = Node::root(value);
         if let Some(mut members) = root.members(&mut faults) {
             if let Some(name) = members.required("name", &mut faults) {
@@ -262,7 +279,7 @@ mod tests {
             if let Some(list) = members.optional("a/list") {
                 list.items(&mut faults, |item, faults| item.count(faults));
             }
-            members.finish(&mut faults, unknown);
+            members.finish(&mut faults);
         }
         let found: Vec<_> = faults.details.iter().map(|d| (d.path.as_str(), d.reason.as_str())).collect();
         assert_eq!(found, expected, "{value}");

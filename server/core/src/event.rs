@@ -127,7 +127,11 @@ pub(crate) struct Envelope<'a> {
 
 /// Writes the frame of a durable event to `out` and returns where its JSON stands in it: `event:`, `id:`, one
 /// `data:` line, a blank line (SSE-1).
-pub(crate) fn encode_durable(out: &mut Vec<u8>, envelope: &Envelope<'_>, event: &Event<'_>) -> std::ops::Range<usize> {
+pub(crate) fn encode_durable(
+    out: &mut Vec<u8>,
+    envelope: &Envelope<'_>,
+    event: &Event<'_>,
+) -> std::ops::Range<usize> {
     let start = out.len();
     for part in ["event: ", event.type_name(), "\nid: ", envelope.id, "\ndata: "] {
         out.extend_from_slice(part.as_bytes());
@@ -190,9 +194,17 @@ struct StopReason<'a> {
 enum Content<'a> {
     Nothing,
     Text([TextBlock<'a>; 1]),
-    Message { message: &'a str },
-    Failure { error: ErrorText<'a> },
-    Started { tool_call_id: &'a str, name: &'a str, input: &'a Value },
+    Message {
+        message: &'a str,
+    },
+    Failure {
+        error: ErrorText<'a>,
+    },
+    Started {
+        tool_call_id: &'a str,
+        name: &'a str,
+        input: &'a Value,
+    },
     Use {
         tool_call_id: &'a str,
         pending_input_id: &'a str,
@@ -200,16 +212,28 @@ enum Content<'a> {
         name: &'a str,
         input: &'a Value,
     },
-    Idle { stop_reason: StopReason<'a> },
-    Completed { tool_call_id: &'a str, name: &'a str, output: &'a Value },
-    Failed { tool_call_id: &'a str, name: &'a str, error: &'a ToolError },
+    Idle {
+        stop_reason: StopReason<'a>,
+    },
+    Completed {
+        tool_call_id: &'a str,
+        name: &'a str,
+        output: &'a Value,
+    },
+    Failed {
+        tool_call_id: &'a str,
+        name: &'a str,
+        error: &'a ToolError,
+    },
     Own(&'a Value),
 }
 
 impl<'a> Content<'a> {
     fn of(event: &Event<'a>) -> Self {
         match *event {
-            Event::RunStarted | Event::SessionRunning | Event::RunCompleted | Event::RunCancelled => Self::Nothing,
+            Event::RunStarted | Event::SessionRunning | Event::RunCompleted | Event::RunCancelled => {
+                Self::Nothing
+            }
             Event::RunFailed { code, message } => Self::Failure { error: ErrorText { code, message } },
             Event::ReasoningMessage { text } | Event::MessageCompleted { text } => {
                 Self::Text([TextBlock { block_type: "text", text }])
@@ -244,9 +268,19 @@ impl<'a> Content<'a> {
 #[serde(untagged)]
 enum Data<'a> {
     Nothing,
-    Call { tool_call_id: &'a str, name: &'a str },
-    Use { tool_call_id: &'a str, pending_input_id: &'a str, execution_idempotency_key: &'a str, name: &'a str },
-    Idle { stop_reason: StopReason<'a> },
+    Call {
+        tool_call_id: &'a str,
+        name: &'a str,
+    },
+    Use {
+        tool_call_id: &'a str,
+        pending_input_id: &'a str,
+        execution_idempotency_key: &'a str,
+        name: &'a str,
+    },
+    Idle {
+        stop_reason: StopReason<'a>,
+    },
     Own(&'a Value),
 }
 
@@ -263,7 +297,9 @@ impl<'a> Data<'a> {
             | Event::SessionError { .. } => Self::Nothing,
             Event::ToolStarted { call, .. }
             | Event::ToolCompleted { call, .. }
-            | Event::ToolFailed { call, .. } => Self::Call { tool_call_id: call.tool_call_id, name: call.name },
+            | Event::ToolFailed { call, .. } => {
+                Self::Call { tool_call_id: call.tool_call_id, name: call.name }
+            }
             Event::CustomToolUse { call, pending_input_id, execution_key, .. } => Self::Use {
                 tool_call_id: call.tool_call_id,
                 pending_input_id,

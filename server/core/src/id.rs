@@ -192,7 +192,10 @@ mod tests {
             }
         }
         let run = ids.of(Kind::Run, 5);
-        assert!(run.len() == 32 && run.chars().all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c)), "{run}");
+        assert!(
+            run.len() == 32 && run.chars().all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c)),
+            "{run}"
+        );
     }
 
     #[test]
@@ -209,7 +212,9 @@ mod tests {
     fn auth_3_ids_differ_by_seed_and_by_key() {
         let texts: Vec<String> = [(7, "a"), (8, "a"), (7, "b")]
             .iter()
-            .flat_map(|(seed, key)| [Ids::new(*seed, key).of(Kind::Tool, 0), Ids::new(*seed, key).workspace_id()])
+            .flat_map(|(seed, key)| {
+                [Ids::new(*seed, key).of(Kind::Tool, 0), Ids::new(*seed, key).workspace_id()]
+            })
             .collect();
         for (at, text) in texts.iter().enumerate() {
             assert!(!texts[at + 1..].contains(text), "{text} came twice");
@@ -221,7 +226,15 @@ mod tests {
     #[test]
     fn odd_text_is_no_id() {
         let ids = Ids::new(1, "k");
-        for text in ["", "tool_", "tool_é", "tool_0123456789abcdef", "tool_+123456789abcdef00000000", "é", "evt_…………………………………………"] {
+        for text in [
+            "",
+            "tool_",
+            "tool_é",
+            "tool_0123456789abcdef",
+            "tool_+123456789abcdef00000000",
+            "é",
+            "evt_…………………………………………",
+        ] {
             assert_eq!(ids.ordinal(Kind::Tool, text), None, "{text}");
             assert_eq!(ids.run_ordinal(text), None, "{text}");
         }

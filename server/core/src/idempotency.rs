@@ -74,7 +74,13 @@ impl Ledger {
     }
 
     /// Binds the key of `keyed` to its first answer.
-    pub(crate) fn bind(&mut self, scope: Scope, keyed: &Keyed, answer: Result<Reply, Rejection>, in_progress: bool) {
+    pub(crate) fn bind(
+        &mut self,
+        scope: Scope,
+        keyed: &Keyed,
+        answer: Result<Reply, Rejection>,
+        in_progress: bool,
+    ) {
         let claim = Claim { scope, key: keyed.key.clone() };
         self.bound.insert(claim, Bound { body: keyed.body, answer, in_progress });
     }

@@ -49,7 +49,9 @@ fn feed_number(hasher: &mut SipHasher13, number: &Number) {
     let whole = match (number.as_i64(), number.as_u64(), number.as_f64()) {
         (Some(signed), _, _) => Some(i128::from(signed)),
         (None, Some(unsigned), _) => Some(i128::from(unsigned)),
-        (None, None, Some(float)) if float.fract() == 0.0 && float.abs() < WHOLE_AS_FLOAT => Some(float as i128),
+        (None, None, Some(float)) if float.fract() == 0.0 && float.abs() < WHOLE_AS_FLOAT => {
+            Some(float as i128)
+        }
         (None, None, _) => None,
     };
     match whole {

@@ -62,7 +62,12 @@ mod weight {
         pub(crate) fn weight(&self) -> u64 {
             let lists = self.tools.iter().chain(self.tool_requirements.iter().map(|need| &need.tool_id));
             let lists: u64 = lists.map(|item| BASE / 8 + item.len() as u64).sum();
-            let texts = [Some(self.name.as_str()), Some(&self.slug), self.model.as_deref(), self.system_prompt.as_deref()];
+            let texts = [
+                Some(self.name.as_str()),
+                Some(&self.slug),
+                self.model.as_deref(),
+                self.system_prompt.as_deref(),
+            ];
             BASE + lists + members(&self.metadata) + texts.into_iter().map(text).sum::<u64>()
         }
     }

@@ -49,7 +49,8 @@ impl Timestamp {
 impl fmt::Display for Timestamp {
     /// RFC 3339 in UTC with `Z`; fractions only where there are any.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let time = jiff::Timestamp::from_millisecond(self.0).expect("a Timestamp is in bounds by construction");
+        let time =
+            jiff::Timestamp::from_millisecond(self.0).expect("a Timestamp is in bounds by construction");
         fmt::Display::fmt(&time, f)
     }
 }

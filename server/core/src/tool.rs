@@ -187,7 +187,9 @@ mod tests {
 
     #[test]
     fn tool_9_names() {
-        for (text, fits) in [("echo_tool", true), ("A-9", true), ("", false), ("a b", false), ("é", false), ("a\rb", false)] {
+        for (text, fits) in
+            [("echo_tool", true), ("A-9", true), ("", false), ("a b", false), ("é", false), ("a\rb", false)]
+        {
             assert_eq!(ToolName::parse(text).is_some(), fits, "{text}");
         }
         assert!(ToolName::parse(&"x".repeat(64)).is_some() && ToolName::parse(&"x".repeat(65)).is_none());

@@ -30,6 +30,8 @@ pub struct Reader {
 pub struct Read {
     /// Whole frames and keep-alives, in order; may be empty.
     pub bytes: Bytes,
+    /// The sequence of the last durable event read so far.
+    pub sequence: u32,
     /// What the reader is to do next.
     pub then: Then,
 }
@@ -104,7 +106,7 @@ impl Log {
                     if out.is_empty()
                         && let Some(bytes) = self.shared_run(reader, keep_alive, most_bytes)
                     {
-                        return Read { bytes, then: Then::More };
+                        return Read { bytes, sequence: reader.sequence, then: Then::More };
                     }
                     self.durable.copy_frame(reader.sequence, &mut out);
                     reader.sent_at(entry.at);
@@ -127,13 +129,16 @@ impl Log {
                 }
             }
         };
-        Read { bytes: out.into(), then }
+        Read { bytes: out.into(), sequence: reader.sequence, then }
     }
 
     /// When the newest event that `reader` has yet to read, or has read last, came: from then on it is silent.
     pub(crate) fn quiet_since(&self, reader: &Reader) -> Timestamp {
         let durable = self.durable.entry(self.head().wrapping_sub(1)).map(|entry| entry.at);
-        let delta = reader.next_delta.and_then(|_| self.deltas.get(self.deltas.count().wrapping_sub(1))).map(|d| d.at);
+        let delta = reader
+            .next_delta
+            .and_then(|_| self.deltas.get(self.deltas.count().wrapping_sub(1)))
+            .map(|d| d.at);
         [Some(reader.quiet_since), durable, delta].into_iter().flatten().max().unwrap_or(reader.quiet_since)
     }
 
@@ -189,7 +194,13 @@ impl Room {
 }
 
 /// Writes the keep-alives that were due by `until`.
-fn keep_alives(out: &mut Vec<u8>, reader: &mut Reader, until: Timestamp, interval: Duration, most_bytes: usize) -> Room {
+fn keep_alives(
+    out: &mut Vec<u8>,
+    reader: &mut Reader,
+    until: Timestamp,
+    interval: Duration,
+    most_bytes: usize,
+) -> Room {
     while let Some(due) = reader.next_keep_alive(interval).filter(|due| *due <= until) {
         if out.len() >= most_bytes {
             return Room::Full;

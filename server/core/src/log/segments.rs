@@ -47,7 +47,12 @@ impl Segments {
         (segment as usize) < self.sealed.len()
     }
 
-    pub(super) fn append(&mut self, at: Timestamp, deltas_before: u64, encode: impl FnOnce(&mut Vec<u8>) -> Range<usize>) {
+    pub(super) fn append(
+        &mut self,
+        at: Timestamp,
+        deltas_before: u64,
+        encode: impl FnOnce(&mut Vec<u8>) -> Range<usize>,
+    ) {
         let start = self.tail.len();
         let json = encode(&mut self.tail);
         let mut offset = start;

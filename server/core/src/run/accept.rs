@@ -32,7 +32,12 @@ pub struct ToolResult {
 
 impl World {
     /// Judges `results` in the order of RES-14 and, if all are good, applies them and plays on.
-    pub(crate) fn accept(&mut self, ix: RunIx, results: &[ToolResult], now: Timestamp) -> Result<Resumed, Rejection> {
+    pub(crate) fn accept(
+        &mut self,
+        ix: RunIx,
+        results: &[ToolResult],
+        now: Timestamp,
+    ) -> Result<Resumed, Rejection> {
         let Some(run) = self.run_at(ix) else { return Err(Rejection::NotFound("run")) };
         let places = self.referenced(run, results)?;
         for &place in &places {
@@ -50,7 +55,8 @@ impl World {
         for (at, result) in results.iter().enumerate() {
             let ids = self.settings.ids;
             let sequence = ids.ordinal_within(run.session.0, Kind::Event, &result.in_reply_to_event_id);
-            let place = sequence.and_then(|sequence| run.inputs.iter().position(|input| input.sequence == sequence));
+            let place =
+                sequence.and_then(|sequence| run.inputs.iter().position(|input| input.sequence == sequence));
             match place {
                 Some(place) => places.push(place),
                 None => faults.push(Detail::new(
@@ -62,7 +68,13 @@ impl World {
         if faults.is_empty() { Ok(places) } else { Err(Rejection::InvalidEventReference(faults)) }
     }
 
-    fn apply_answers(&mut self, ix: RunIx, places: &[usize], results: &[ToolResult], now: Timestamp) -> Resumed {
+    fn apply_answers(
+        &mut self,
+        ix: RunIx,
+        places: &[usize],
+        results: &[ToolResult],
+        now: Timestamp,
+    ) -> Resumed {
         let run = &mut self.runs[ix.0 as usize];
         for (&place, result) in places.iter().zip(results) {
             let input = &mut run.inputs[place];
@@ -121,7 +133,10 @@ fn judge_state(run: &Run, input: &PendingInput) -> Result<(), Rejection> {
         InputState::Expired => Err(Rejection::EventExpired { event_id: input.event_id.clone() }),
         InputState::Abandoned => Err(Rejection::RunNotActive),
         InputState::Open => {
-            debug_assert!(!matches!(run.phase, Phase::Ended(Outcome::Completed)), "a run completes with no open question");
+            debug_assert!(
+                !matches!(run.phase, Phase::Ended(Outcome::Completed)),
+                "a run completes with no open question"
+            );
             Ok(())
         }
     }

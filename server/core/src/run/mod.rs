@@ -170,7 +170,9 @@ impl Run {
             },
             error: match &self.phase {
                 Phase::Ended(Outcome::Failed { code, message }) => Some((code.clone(), message.clone())),
-                Phase::Queued { .. } | Phase::Running { .. } | Phase::Waiting { .. } | Phase::Ended(_) => None,
+                Phase::Queued { .. } | Phase::Running { .. } | Phase::Waiting { .. } | Phase::Ended(_) => {
+                    None
+                }
             },
         }
     }

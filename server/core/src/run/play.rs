@@ -29,6 +29,7 @@ impl World {
     pub(crate) fn play(&mut self, ix: RunIx, mut playing: Playing, at: Timestamp) {
         let turn = Arc::clone(&playing.turn);
         while let Some(step) = turn.steps.get(playing.next) {
+            self.count_play(&turn, playing.next);
             playing.next += 1;
             match step {
                 Step::Reason(texts) => self.think(ix, at, texts),
@@ -120,7 +121,12 @@ impl World {
         self.emitting(ix, at, |emitter| emitter.durable(event));
     }
 
-    pub(crate) fn emitting<T>(&mut self, ix: RunIx, at: Timestamp, emit: impl FnOnce(&mut Emitter<'_>) -> T) -> T {
+    pub(crate) fn emitting<T>(
+        &mut self,
+        ix: RunIx,
+        at: Timestamp,
+        emit: impl FnOnce(&mut Emitter<'_>) -> T,
+    ) -> T {
         let run = &self.runs[ix.0 as usize];
         emit(&mut Emitter {
             settings: &self.settings,

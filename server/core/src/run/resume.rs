@@ -35,7 +35,7 @@ impl World {
         };
         if binds {
             let in_progress = self.settings.variants.in_progress_409;
-            self.ledger.bind(scope, keyed, answer.clone(), in_progress);
+            self.ledger.bind(scope, keyed, answer.clone(), in_progress && answer.is_ok());
         }
         answer
     }

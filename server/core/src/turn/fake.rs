@@ -36,7 +36,11 @@ pub(crate) fn report(context: &Context) -> String {
         .map(|(tool, output)| format!("{tool} returned {}.", in_words(output)))
         .chain(context.errors().map(|(tool, error)| {
             let text = |member: &str| error.get(member).and_then(Value::as_str).unwrap_or_default();
-            format!("{tool} was not carried out: {} ({}).", text("message").trim_end_matches('.'), text("code"))
+            format!(
+                "{tool} was not carried out: {} ({}).",
+                text("message").trim_end_matches('.'),
+                text("code")
+            )
         }))
         .collect();
     if sentences.is_empty() {
@@ -66,9 +70,10 @@ pub(crate) fn deltas(text: &str) -> Vec<String> {
 /// Where `name` stands in `message` as a word of its own.
 fn find_name(message: &str, name: &str) -> Option<usize> {
     let in_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-    message.match_indices(name).map(|(at, _)| at).find(|&at| {
-        !message[..at].ends_with(in_name) && !message[at + name.len()..].starts_with(in_name)
-    })
+    message
+        .match_indices(name)
+        .map(|(at, _)| at)
+        .find(|&at| !message[..at].ends_with(in_name) && !message[at + name.len()..].starts_with(in_name))
 }
 
 /// The words after a tool's name, less a leading `with` or `:`.
@@ -134,7 +139,8 @@ mod tests {
 
     #[test]
     fn any_other_message_is_answered_in_several_deltas() {
-        for message in ["What is 15 + 15?", "addition", "my_echo_tool", "echo_tool2", "", "日本 add_todos"] {
+        for message in ["What is 15 + 15?", "addition", "my_echo_tool", "echo_tool2", "", "日本 add_todos"]
+        {
             check(message, None);
         }
         let turn = fake_turn("hello", []);

@@ -132,14 +132,21 @@ mod tests {
     #[track_caller]
     fn check(template: &str, value: &str, missing: &[&str]) {
         let rendered = render(template, &context());
-        assert_eq!((rendered.value.as_str(), rendered.missing), (value, missing.iter().map(|m| (*m).to_owned()).collect()));
+        assert_eq!(
+            (rendered.value.as_str(), rendered.missing),
+            (value, missing.iter().map(|m| (*m).to_owned()).collect())
+        );
     }
 
     #[test]
     fn paths_are_filled_and_missing_ones_render_empty() {
         check("Echoed {{ results.echo-tool.echoed }}!", "Echoed hi!", &[]);
         check("{{results.echo-tool.n}} {{ results.echo-tool.list.0.a }}", "3 true", &[]);
-        check("{{ errors.add.code }} of run {{ run.nth }}: {{ message }}", "USER_CANCELLED of run 2: call it", &[]);
+        check(
+            "{{ errors.add.code }} of run {{ run.nth }}: {{ message }}",
+            "USER_CANCELLED of run 2: call it",
+            &[],
+        );
         check("a{{ results.other.x }}b{{ nonsense }}c", "abc", &["results.other.x", "nonsense"]);
         check("open {{ only", "open {{ only", &[]);
         check("{{ results.echo-tool.list.7 }}", "", &["results.echo-tool.list.7"]);

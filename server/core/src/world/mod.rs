@@ -22,7 +22,7 @@ use crate::stream::{StreamIx, Streams};
 use crate::time::Timestamp;
 use crate::timers::Timers;
 use crate::tool::{Definition, Tool, ToolIx, ToolName};
-use crate::turn::Script;
+use crate::turn::{Script, Turn};
 
 pub(crate) use emit::{Emitter, Tally};
 
@@ -31,6 +31,8 @@ pub(crate) use emit::{Emitter, Tally};
 pub struct World {
     pub(crate) settings: Settings,
     pub(crate) script: Script,
+    /// How often each step of each turn of the script has played.
+    plays: Vec<Vec<u64>>,
     pub(crate) tools: Vec<Arc<Tool>>,
     pub(crate) tool_names: HashMap<ToolName, ToolIx>,
     pub(crate) definitions: Vec<Arc<Definition>>,
@@ -53,6 +55,7 @@ impl World {
         Self {
             settings,
             script: Script::default(),
+            plays: Vec::new(),
             tools: Vec::new(),
             tool_names: HashMap::new(),
             definitions: Vec::new(),
@@ -96,7 +99,9 @@ impl World {
             }
             Command::CancelRun(run) => self.cancel_run(run, now),
             Command::ExpireRun(run) => self.expire_run(run, now),
-            Command::ResolveRun { run, event_id, answer } => self.resolve_run(run, event_id.as_deref(), &answer, now),
+            Command::ResolveRun { run, event_id, answer } => {
+                self.resolve_run(run, event_id.as_deref(), &answer, now)
+            }
             Command::AppendEvent { session, run_id, event } => {
                 self.append_event(session, run_id.as_deref(), &event, now)
             }
@@ -142,7 +147,21 @@ impl World {
 
     /// Gives the agent another script; turns that play go on.
     pub fn set_script(&mut self, script: Script) {
+        self.plays = script.turns.iter().map(|turn| vec![0; turn.steps.len()]).collect();
         self.script = script;
+    }
+
+    /// How often each step has played, turn by turn of the script.
+    pub fn plays(&self) -> &[Vec<u64>] {
+        &self.plays
+    }
+
+    /// Counts a step that plays, if its turn is one of the script.
+    pub(crate) fn count_play(&mut self, turn: &Arc<Turn>, step: usize) {
+        let place = self.script.turns.iter().position(|known| Arc::ptr_eq(known, turn));
+        if let Some(count) = place.and_then(|place| self.plays[place].get_mut(step)) {
+            *count += 1;
+        }
     }
 
     /// The tool called `id`.
@@ -196,6 +215,16 @@ impl World {
     /// The session at `ix`, if the world has not been replaced since.
     pub fn session_at(&self, ix: SessionIx) -> Option<&Session> {
         self.sessions.get(ix.0 as usize)
+    }
+
+    /// The places of all sessions, in order of creation.
+    pub fn session_ixs(&self) -> impl Iterator<Item = SessionIx> + use<> {
+        (0..self.sessions.len() as u32).map(SessionIx)
+    }
+
+    /// The places of all runs, in order of creation.
+    pub fn run_ixs(&self) -> impl Iterator<Item = RunIx> + use<> {
+        (0..self.runs.len() as u32).map(RunIx)
     }
 
     /// All sessions, in order of creation.

@@ -106,7 +106,11 @@ impl World {
         Ok(Reply::Done)
     }
 
-    pub(super) fn create_deployment(&mut self, new: &NewDeployment, now: Timestamp) -> Result<Reply, Rejection> {
+    pub(super) fn create_deployment(
+        &mut self,
+        new: &NewDeployment,
+        now: Timestamp,
+    ) -> Result<Reply, Rejection> {
         let mut faults = Vec::new();
         let agent = self.agent(&new.agent_id).map(|(ix, agent)| (ix, Arc::clone(agent)));
         if agent.is_none() {
@@ -127,7 +131,9 @@ impl World {
         }
         faults.extend(self.definitions_of_one_tool(&new.tool_definition_ids));
         faults.sort();
-        let Some((ix, agent)) = agent.filter(|_| faults.is_empty()) else { return Err(Rejection::Invalid(faults)) };
+        let Some((ix, agent)) = agent.filter(|_| faults.is_empty()) else {
+            return Err(Rejection::Invalid(faults));
+        };
 
         one_more("deployments", self.deployments.len() as u64, self.settings.limits.deployments)?;
         self.room_for_bytes()?;
@@ -163,7 +169,12 @@ impl World {
         }
         let shared = places.into_values().filter(|places| places.len() > 1).flatten();
         shared
-            .map(|at| Detail::new(format!("/tool_definition_ids/{at}"), "another definition of the same tool is listed"))
+            .map(|at| {
+                Detail::new(
+                    format!("/tool_definition_ids/{at}"),
+                    "another definition of the same tool is listed",
+                )
+            })
             .collect()
     }
 }

@@ -46,7 +46,10 @@ impl World {
         let Some(slug) = &spec.agent_slug else {
             return by_id.cloned().ok_or_else(|| {
                 let reason = "either agent_slug or deployment_id is required";
-                Rejection::Invalid(vec![Detail::new("/agent_slug", reason), Detail::new("/deployment_id", reason)])
+                Rejection::Invalid(vec![
+                    Detail::new("/agent_slug", reason),
+                    Detail::new("/deployment_id", reason),
+                ])
             });
         };
         let agent = self.slugs.get(slug).ok_or(Rejection::NotFound("agent"))?;

@@ -24,7 +24,9 @@ impl World {
         deltas: bool,
         now: Timestamp,
     ) -> Result<Reply, Rejection> {
-        let Some(session) = self.sessions.get_mut(ix.0 as usize) else { return Err(Rejection::NotFound("session")) };
+        let Some(session) = self.sessions.get_mut(ix.0 as usize) else {
+            return Err(Rejection::NotFound("session"));
+        };
         let known = |id: &str| {
             let sequence = self.settings.ids.ordinal_within(ix.0, Kind::Event, id)?;
             (1..=session.log.head()).contains(&sequence).then_some(sequence)
@@ -57,12 +59,15 @@ impl World {
 
     /// Reads on from where `stream` is: about `most_bytes` at most. A stream that has closed is at its end.
     pub fn read_stream(&mut self, ix: StreamIx, now: Timestamp, most_bytes: usize) -> Read {
-        let Some(stream) = self.streams.get_mut(ix) else { return Read { bytes: Bytes::new(), then: Then::End } };
+        let Some(stream) = self.streams.get_mut(ix) else {
+            return Read { bytes: Bytes::new(), sequence: 0, then: Then::End };
+        };
         let session = &self.sessions[stream.session.0 as usize];
         let ends = stream::ends(session, &stream.reader, self.settings.variants);
         // A stream that is about to end is not silent, it is over.
         let silent_until = if ends { Timestamp::from_millis(0) } else { now };
-        let mut read = session.log.read(&mut stream.reader, silent_until, self.settings.keep_alive, most_bytes);
+        let mut read =
+            session.log.read(&mut stream.reader, silent_until, self.settings.keep_alive, most_bytes);
         if ends && matches!(read.then, Then::Wait(_)) {
             read.then = Then::End;
         }
@@ -123,7 +128,8 @@ impl World {
     fn keep_alive_due(&self, ix: StreamIx) -> Option<Timestamp> {
         let stream = self.streams.get(ix)?;
         let session = &self.sessions[stream.session.0 as usize];
-        if self.settings.keep_alive.is_zero() || stream::ends(session, &stream.reader, self.settings.variants) {
+        if self.settings.keep_alive.is_zero() || stream::ends(session, &stream.reader, self.settings.variants)
+        {
             return None;
         }
         let since = session.log.quiet_since(&stream.reader).max(stream.told_until);

@@ -1,0 +1,93 @@
+//! `POST /__mock/reset`: clears what it is told to, and says how much that was.
+
+use axum::extract::Request;
+use pantheon_core::World;
+use serde_json::{Map, Value, json};
+
+use crate::decode::Unknown;
+use crate::http::answer::{Answer, ApiError};
+use crate::http::body;
+use crate::http::caller::Caller;
+
+/// What can be cleared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    State,
+    Scenario,
+    Faults,
+    Journal,
+    Clock,
+}
+
+impl Scope {
+    const WORDS: &'static [&'static str] = &["state", "scenario", "faults", "journal", "clock"];
+    const ALL: [Self; 5] = [Self::State, Self::Scenario, Self::Faults, Self::Journal, Self::Clock];
+
+    fn parse(word: &str) -> Option<Self> {
+        Self::WORDS.iter().position(|known| *known == word).map(|at| Self::ALL[at])
+    }
+}
+
+/// None given: all. What is cleared goes back to what the command line gives a new workspace.
+pub(super) async fn reset(caller: Caller, request: Request) -> Result<Answer, ApiError> {
+    let scopes = match body::optional_json(&caller, request).await? {
+        None => Vec::new(),
+        Some(body) => body::decode(&caller, &body, Unknown::Corrected, |members, faults| {
+            let Some(scopes) = members.optional("scopes") else { return Some(Vec::new()) };
+            scopes.items(faults, |item, faults| item.word(faults, Scope::WORDS, Scope::parse))
+        })?,
+    };
+    let has = |scope| scopes.is_empty() || scopes.contains(&scope);
+    let workspace = &caller.workspace;
+    let _turn = workspace.hold_clock().await;
+    let mut cleared = Map::new();
+    if has(Scope::Scenario) {
+        let loaded = workspace.setup().scenarios().len();
+        workspace.setup().reset();
+        cleared.insert("scenario".into(), loaded.into());
+    }
+    if has(Scope::Faults) {
+        // Faults come with the fault engine; until then there are none to clear.
+        cleared.insert("faults".into(), 0.into());
+    }
+    if has(Scope::State) {
+        let state = workspace.look(|world, _| counted(world));
+        cleared.insert("state".into(), state);
+    }
+    // Only a clock without a session behind it may go back, so the state goes first where both go.
+    if has(Scope::Clock) {
+        let is_used = !has(Scope::State) && workspace.look(|world, _| !world.sessions().is_empty());
+        let (mode, now) = workspace.setup().clock();
+        if is_used {
+            workspace.clock.switch(mode);
+        } else {
+            workspace.clock.restart(mode, now);
+        }
+        cleared.insert("clock".into(), workspace.clock.now().to_string().into());
+    }
+    if has(Scope::State) {
+        workspace.restart();
+    } else if has(Scope::Scenario) {
+        let (script, setup) = (workspace.setup().script(), workspace.setup().clone());
+        workspace.change(|world, _| {
+            setup.adjust(world.settings_mut());
+            world.set_script(script);
+        });
+    }
+    if has(Scope::Journal) {
+        cleared.insert("journal".into(), workspace.journal.clear().into());
+    }
+    Ok(Answer::ok(&json!({ "cleared": cleared })))
+}
+
+/// How much there is in a world.
+fn counted(world: &World) -> Value {
+    json!({
+        "tools": world.tools().len(),
+        "agents": world.agents().iter().flatten().count(),
+        "deployments": world.deployments().len(),
+        "sessions": world.sessions().len(),
+        "runs": world.runs().len(),
+        "streams": world.open_streams(),
+    })
+}

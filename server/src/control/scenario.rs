@@ -1,0 +1,81 @@
+//! `PUT`, `GET`, `DELETE /__mock/scenario`.
+
+use std::sync::Arc;
+
+use axum::extract::Request;
+use axum::http::{StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use crate::http::answer::{Answer, ApiError};
+use crate::http::body;
+use crate::http::caller::Caller;
+use crate::http::query;
+use crate::scenario::Scenario;
+use crate::workspace::Workspace;
+
+/// Loads a scenario, YAML or JSON, into a fresh workspace; with `?reset=false` on top of what there is.
+pub(super) async fn put(caller: Caller, uri: Uri, request: Request) -> Result<Answer, ApiError> {
+    let keeps_state = query::parsed(&uri, "reset", "true or false", |text| text.parse().ok())? == Some(false);
+    let text = body::text(&caller, request).await?;
+    let scenario = match Scenario::read(&text, "scenario") {
+        Ok(scenario) => Arc::new(scenario),
+        Err(problems) => return Err(ApiError::invalid_scenario(&problems)),
+    };
+    let workspace = &caller.workspace;
+    let _turn = workspace.hold_clock().await;
+    if keeps_state {
+        add(workspace, &scenario)?;
+    } else {
+        workspace.setup().load(Some(Arc::clone(&scenario)));
+        begin_anew(workspace);
+    }
+    workspace.streams.settled(workspace.clock.now()).await;
+    Ok(Answer::ok(&json!({ "scenario": scenario.name, "now": workspace.clock.now() })))
+}
+
+/// What is loaded, and how often each step has played.
+pub(super) async fn get(caller: Caller) -> Answer {
+    let setup = caller.workspace.setup().clone();
+    let loaded: Vec<Value> = setup.scenarios().iter().map(|scenario| scenario.source.clone()).collect();
+    let turns = caller.workspace.look(|world, _| world.plays().to_vec());
+    let scenario = loaded.last().cloned();
+    Answer::ok(&json!({ "scenario": scenario, "loaded": loaded, "fired": { "steps": turns, "faults": [] } }))
+}
+
+/// Back to what the command line gives a new workspace, in a fresh one.
+pub(super) async fn delete(caller: Caller) -> Response {
+    let workspace = &caller.workspace;
+    let _turn = workspace.hold_clock().await;
+    workspace.setup().reset();
+    begin_anew(workspace);
+    StatusCode::NO_CONTENT.into_response()
+}
+
+fn begin_anew(workspace: &Arc<Workspace>) {
+    let (mode, now) = workspace.setup().clock();
+    workspace.clock.restart(mode, now);
+    workspace.restart();
+    workspace.journal.clear();
+}
+
+/// State, journal, running turns and deadlines stay; the agent is replaced, and what the file's `workspace` names
+/// and this one lacks is added.
+fn add(workspace: &Arc<Workspace>, scenario: &Arc<Scenario>) -> Result<(), ApiError> {
+    if let Some(clock) = scenario.clock {
+        if let Some(to) = clock.now.filter(|to| *to > workspace.clock.now()) {
+            workspace.advance(|_, _| Ok::<_, ApiError>(to))?;
+        }
+        workspace.clock.switch(clock.mode);
+    }
+    workspace.setup().add(Arc::clone(scenario));
+    let setup = workspace.setup().clone();
+    workspace.change(|world, now| {
+        setup.adjust(world.settings_mut());
+        if let Some(named) = &scenario.workspace {
+            named.add_to(world, now);
+        }
+        world.set_script(scenario.agent.clone().unwrap_or_default());
+    });
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! `/v1/sessions/{id}/events` and its stream (contract §5).
+
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use axum::response::Response;
+
+use super::answer::{Answer, ApiError};
+use super::caller::{Caller, Ids};
+use super::page::Page;
+use super::{query, sessions};
+use crate::stream::EventStream;
+
+/// Whether ephemeral events can come (SSE-7).
+const X_PANTHEON_LIVE_EVENTS: HeaderName = HeaderName::from_static("x-pantheon-live-events");
+
+/// Asks proxies not to hold events back.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+pub(super) async fn list(caller: Caller, Ids(session): Ids<String>, uri: Uri) -> Result<Answer, ApiError> {
+    let session = sessions::find(&caller, &session)?;
+    let page = Page::of(&uri)?;
+    let list = caller.workspace.look(|world, _| {
+        let log = world.session_at(session).map(|session| &session.log);
+        let sequences = 1..=log.map_or(0, pantheon_core::log::Log::head);
+        page.list(sequences, |sequence| serde_json::from_slice(&log?.json(sequence)?).ok())
+    });
+    Ok(Answer::ok(&list))
+}
+
+pub(super) async fn stream(
+    caller: Caller,
+    Ids(session): Ids<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let session_id = session;
+    let session = sessions::find(&caller, &session_id)?;
+    let after = last_event_id(&headers);
+    let deltas =
+        query::parsed(&uri, "event_deltas", "true or false", |text| text.parse().ok())?.unwrap_or(false);
+    let opened = caller.workspace.open_stream(session, after.clone(), deltas)?;
+    let workspace = std::sync::Arc::clone(&caller.workspace);
+    let stream = EventStream::new(workspace, session, session_id, opened, caller.connection.clone());
+    caller.learn(|learned| learned.stream = Some((stream.id().to_owned(), after)));
+
+    let mut response = Response::new(Body::from_stream(stream.bytes(caller.shutdown)));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    headers.insert(X_PANTHEON_LIVE_EVENTS, HeaderValue::from_static("live"));
+    Ok(response)
+}
+
+/// The cursor. Text that no id can have is kept as one that nobody issued (SSE-6); an empty one is none.
+fn last_event_id(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get("last-event-id")?;
+    Some(String::from_utf8_lossy(value.as_bytes()).into_owned()).filter(|id| !id.is_empty())
+}

@@ -1,0 +1,344 @@
+//! One entry, kept as it came and written out when someone asks.
+
+use std::borrow::Cow;
+
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use bytes::Bytes;
+use pantheon_core::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::redact::without_key;
+
+/// A body longer than this stands in the journal cut, with its length told.
+const MOST_BODY: usize = 64 * 1024;
+
+/// What an entry is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A request and its answer.
+    Request,
+    /// A stream was opened.
+    StreamOpen,
+    /// A frame was sent.
+    Frame,
+    /// A stream ended.
+    StreamClose,
+    /// A resume deadline passed, or was made to.
+    Deadline,
+    /// A fault fired.
+    Fault,
+    /// A remark about the script.
+    Note,
+}
+
+impl Kind {
+    /// The words for the kinds.
+    pub const WORDS: &'static [&'static str] =
+        &["request", "stream_open", "frame", "stream_close", "deadline", "fault", "note"];
+
+    /// The kind that `word` stands for.
+    pub fn parse(word: &str) -> Option<Self> {
+        Some(match word {
+            "request" => Self::Request,
+            "stream_open" => Self::StreamOpen,
+            "frame" => Self::Frame,
+            "stream_close" => Self::StreamClose,
+            "deadline" => Self::Deadline,
+            "fault" => Self::Fault,
+            "note" => Self::Note,
+            _ => return None,
+        })
+    }
+
+    /// The word for this kind.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::StreamOpen => "stream_open",
+            Self::Frame => "frame",
+            Self::StreamClose => "stream_close",
+            Self::Deadline => "deadline",
+            Self::Fault => "fault",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// One entry.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its number, from 1.
+    pub seq: u64,
+    /// What the workspace's clock showed.
+    pub at: Timestamp,
+    /// Real time since the workspace began.
+    pub elapsed_ms: u64,
+    /// What was seen.
+    pub recorded: Recorded,
+}
+
+/// What was seen.
+#[derive(Debug)]
+pub enum Recorded {
+    /// A request and its answer.
+    Request(Box<Request>),
+    /// A stream was opened.
+    StreamOpen(Box<Opened>),
+    /// Frames were sent, in one piece.
+    Frame {
+        /// On which stream.
+        stream_id: String,
+        /// Of which session.
+        session_id: String,
+        /// The frame.
+        frame: Bytes,
+    },
+    /// A stream ended.
+    StreamClose(Box<Closed>),
+    /// A resume deadline passed.
+    Deadline {
+        /// Of which run.
+        run_id: String,
+        /// In which session.
+        session_id: String,
+        /// When it was due.
+        due: Timestamp,
+    },
+    /// A remark.
+    Note {
+        /// About which run.
+        run_id: String,
+        /// In which session.
+        session_id: String,
+        /// The remark.
+        text: String,
+    },
+}
+
+/// A request and its answer.
+#[derive(Debug)]
+pub struct Request {
+    /// The route's name; none where the path has no route.
+    pub route: Option<&'static str>,
+    /// Its method.
+    pub method: Method,
+    /// Its target.
+    pub uri: Uri,
+    /// Its headers, redacted.
+    pub headers: HeaderMap,
+    /// Its body, as far as it was read.
+    pub body: Option<Body>,
+    /// The answer's status.
+    pub status: StatusCode,
+    /// The answer's body.
+    pub response_body: Body,
+    /// Whether the answer is an earlier one again (RES-3).
+    pub replayed: bool,
+    /// The session in the path.
+    pub session_id: Option<String>,
+    /// The run in the path, or the one that was started.
+    pub run_id: Option<String>,
+    /// The answer's `X-Request-Id`.
+    pub request_id: String,
+    /// Members of the body that nobody asked for (ERR-3).
+    pub ignored: Vec<String>,
+}
+
+/// A stream that was opened.
+#[derive(Debug)]
+pub struct Opened {
+    /// Its request; the body of the answer is the stream.
+    pub request: Request,
+    /// Its id.
+    pub stream_id: String,
+    /// The cursor that it came with.
+    pub last_event_id: Option<String>,
+}
+
+/// A stream that ended.
+#[derive(Debug)]
+pub struct Closed {
+    /// Which.
+    pub stream_id: String,
+    /// Of which session.
+    pub session_id: String,
+    /// How many durable events it was given.
+    pub events: u64,
+    /// How many bytes it was given.
+    pub bytes: u64,
+    /// The id of the last durable event that it was given.
+    pub last_event_id: Option<String>,
+    /// Who ended it, and why.
+    pub reason: &'static str,
+}
+
+/// The part of a body that is kept, and how long it was.
+#[derive(Debug, Clone, Default)]
+pub struct Body {
+    kept: Bytes,
+    length: usize,
+}
+
+impl Body {
+    /// Keeps `body`, or its beginning; a long one is not held in memory for it.
+    pub fn of(body: &Bytes) -> Self {
+        let kept =
+            if body.len() > MOST_BODY { Bytes::copy_from_slice(&body[..MOST_BODY]) } else { body.clone() };
+        Self { kept, length: body.len() }
+    }
+
+    /// As JSON where it is whole and JSON, and as text otherwise.
+    fn render(&self, key: &str) -> Value {
+        let mut text = without_key(String::from_utf8_lossy(&self.kept).into_owned(), key);
+        if self.kept.len() < self.length {
+            text.push_str(&format!("… [{} bytes in all]", self.length));
+            return text.into();
+        }
+        serde_json::from_str(&text).unwrap_or(Value::String(text))
+    }
+}
+
+impl Recorded {
+    /// What it is about.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Request(_) => Kind::Request,
+            Self::StreamOpen(_) => Kind::StreamOpen,
+            Self::Frame { .. } => Kind::Frame,
+            Self::StreamClose(_) => Kind::StreamClose,
+            Self::Deadline { .. } => Kind::Deadline,
+            Self::Note { .. } => Kind::Note,
+        }
+    }
+}
+
+impl Entry {
+    /// How many bytes it holds, roughly.
+    pub(super) fn weight(&self) -> usize {
+        const BASE: usize = 256;
+        let request = |request: &Request| {
+            let headers: usize =
+                request.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+            let bodies =
+                request.body.as_ref().map_or(0, |body| body.kept.len()) + request.response_body.kept.len();
+            headers + bodies + request.uri.path().len() + request.uri.query().map_or(0, str::len)
+        };
+        BASE + match &self.recorded {
+            Recorded::Request(it) => request(it),
+            Recorded::StreamOpen(it) => request(&it.request),
+            Recorded::Frame { frame, .. } => frame.len(),
+            Recorded::StreamClose(_) | Recorded::Deadline { .. } => 0,
+            Recorded::Note { text, .. } => text.len(),
+        }
+    }
+
+    /// As the control API shows it, without `key`.
+    pub fn render(&self, key: &str) -> Value {
+        let mut out = Map::new();
+        out.insert("seq".into(), self.seq.into());
+        out.insert("at".into(), self.at.to_string().into());
+        out.insert("elapsed_ms".into(), self.elapsed_ms.into());
+        out.insert("kind".into(), self.recorded.kind().as_str().into());
+        let told = match &self.recorded {
+            Recorded::Request(request) => request.render(key),
+            Recorded::StreamOpen(opened) => {
+                let mut told = opened.request.render(key);
+                told.remove("response_body");
+                told.insert("stream_id".into(), opened.stream_id.as_str().into());
+                if let Some(id) = &opened.last_event_id {
+                    told.insert("last_event_id".into(), without_key(id.clone(), key).into());
+                }
+                told
+            }
+            Recorded::Frame { stream_id, session_id, frame } => {
+                let mut told = members(
+                    json!({ "session_id": session_id, "stream_id": stream_id, "bytes": frame.len() }),
+                );
+                let text = String::from_utf8_lossy(frame);
+                for (field, name) in [("event: ", "event_type"), ("id: ", "event_id")] {
+                    if let Some(value) = text.lines().find_map(|line| line.strip_prefix(field)) {
+                        told.insert(name.into(), value.into());
+                    }
+                }
+                told.insert("body".into(), without_key(text.into_owned(), key).into());
+                told
+            }
+            Recorded::StreamClose(closed) => members(json!({
+                "session_id": closed.session_id,
+                "stream_id": closed.stream_id,
+                "events": closed.events,
+                "bytes": closed.bytes,
+                "last_event_id": closed.last_event_id,
+                "reason": closed.reason,
+            })),
+            Recorded::Deadline { run_id, session_id, due } => {
+                members(json!({ "session_id": session_id, "run_id": run_id, "due": due.to_string() }))
+            }
+            Recorded::Note { run_id, session_id, text } => members(
+                json!({ "session_id": session_id, "run_id": run_id, "reason": without_key(text.clone(), key) }),
+            ),
+        };
+        out.extend(told);
+        Value::Object(out)
+    }
+}
+
+impl Request {
+    fn render(&self, key: &str) -> Map<String, Value> {
+        let mut out = Map::new();
+        let mut tell = |name: &str, value: Value| {
+            out.insert(name.to_owned(), value);
+        };
+        if let Some(route) = self.route {
+            tell("route", route.into());
+        }
+        tell("method", self.method.as_str().into());
+        tell("path", without_key(self.uri.path().to_owned(), key).into());
+        if let Some(query) = self.uri.query() {
+            tell("query", without_key(query.to_owned(), key).into());
+        }
+        tell("headers", self.render_headers(key));
+        if let Some(body) = self.body.as_ref().filter(|body| body.length > 0) {
+            tell("body", body.render(key));
+        }
+        tell("status", self.status.as_u16().into());
+        if self.response_body.length > 0 {
+            tell("response_body", self.response_body.render(key));
+        }
+        if self.replayed {
+            tell("replayed", true.into());
+        }
+        for (name, id) in [("session_id", &self.session_id), ("run_id", &self.run_id)] {
+            if let Some(id) = id {
+                tell(name, without_key(id.clone(), key).into());
+            }
+        }
+        tell("request_id", self.request_id.as_str().into());
+        if !self.ignored.is_empty() {
+            tell("ignored", json!(self.ignored));
+        }
+        out
+    }
+
+    /// Header names in lower case; several of one name joined by commas.
+    fn render_headers(&self, key: &str) -> Value {
+        let mut out = Map::new();
+        for name in self.headers.keys() {
+            let values: Vec<Cow<'_, str>> = self
+                .headers
+                .get_all(name)
+                .iter()
+                .map(|value| String::from_utf8_lossy(value.as_bytes()))
+                .collect();
+            out.insert(name.as_str().to_owned(), without_key(values.join(", "), key).into());
+        }
+        Value::Object(out)
+    }
+}
+
+fn members(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(members) => members,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+    }
+}

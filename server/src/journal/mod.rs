@@ -1,0 +1,112 @@
+//! What a workspace has seen: bounded, redacted, in order (control API, `journal`).
+
+mod entry;
+mod redact;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pantheon_core::Timestamp;
+use tokio::sync::watch;
+
+pub use entry::{Body, Closed, Entry, Kind, Opened, Recorded, Request};
+pub use redact::redacted_headers;
+
+use crate::clock::Stopwatch;
+
+/// What a journal may grow to; beyond, the oldest entries go and are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JournalLimits {
+    /// Entries.
+    pub entries: usize,
+    /// Bytes that they hold, roughly.
+    pub bytes: usize,
+}
+
+impl Default for JournalLimits {
+    fn default() -> Self {
+        Self { entries: 10_000, bytes: 64 << 20 }
+    }
+}
+
+/// The journal of one workspace.
+#[derive(Debug)]
+pub struct Journal {
+    ring: Mutex<Ring>,
+    /// The sequence of the newest entry.
+    head: watch::Sender<u64>,
+    running: Stopwatch,
+    limits: JournalLimits,
+}
+
+#[derive(Debug, Default)]
+struct Ring {
+    entries: VecDeque<Arc<Entry>>,
+    newest: u64,
+    evicted: u64,
+    bytes: usize,
+}
+
+/// A part of a journal.
+#[derive(Debug)]
+pub struct Page {
+    /// Entries, the oldest first.
+    pub entries: Vec<Arc<Entry>>,
+    /// What to ask on after.
+    pub next: u64,
+    /// How many entries have gone, ever.
+    pub evicted: u64,
+}
+
+impl Journal {
+    /// An empty one.
+    pub fn new(limits: JournalLimits) -> Self {
+        Self { ring: Mutex::default(), head: watch::Sender::new(0), running: Stopwatch::start(), limits }
+    }
+
+    /// Writes an entry; `at` is what the workspace's clock shows.
+    pub fn write(&self, at: Timestamp, recorded: Recorded) {
+        let elapsed_ms = u64::try_from(self.running.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let mut ring = self.ring();
+        ring.newest += 1;
+        let entry = Entry { seq: ring.newest, at, elapsed_ms, recorded };
+        ring.bytes += entry.weight();
+        ring.entries.push_back(Arc::new(entry));
+        while ring.entries.len() > self.limits.entries || ring.bytes > self.limits.bytes {
+            let Some(oldest) = ring.entries.pop_front() else { break };
+            ring.bytes -= oldest.weight();
+            ring.evicted += 1;
+        }
+        self.head.send_replace(ring.newest);
+    }
+
+    /// Up to `limit` entries after number `after`, of those kinds; all kinds when none is given.
+    pub fn page(&self, after: u64, kinds: &[Kind], limit: usize) -> Page {
+        let ring = self.ring();
+        let wanted = |entry: &&Arc<Entry>| kinds.is_empty() || kinds.contains(&entry.recorded.kind());
+        let first = ring.entries.partition_point(|entry| entry.seq <= after);
+        let entries: Vec<_> = ring.entries.range(first..).filter(wanted).take(limit).cloned().collect();
+        let next = match entries.last() {
+            Some(last) if entries.len() == limit => last.seq,
+            Some(_) | None => ring.newest.max(after),
+        };
+        Page { entries, next, evicted: ring.evicted }
+    }
+
+    /// Hears of every entry.
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.head.subscribe()
+    }
+
+    /// Forgets all entries; numbers go on. Returns how many there were.
+    pub fn clear(&self) -> usize {
+        let mut ring = self.ring();
+        ring.bytes = 0;
+        std::mem::take(&mut ring.entries).len()
+    }
+
+    fn ring(&self) -> std::sync::MutexGuard<'_, Ring> {
+        // Each change leaves the ring whole, so a panic elsewhere can't have broken it.
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,36 @@
+//! What is logged, to standard error: that it runs, where, and why not. Keys and results never are.
+#![expect(clippy::print_stderr, reason = "standard error is where logs go")]
+
+use serde_json::json;
+
+use crate::cli::LogFormat;
+
+/// Where log lines go to.
+#[derive(Debug, Clone, Copy)]
+pub struct Log {
+    /// Their form.
+    pub format: LogFormat,
+    /// Whether only errors are written.
+    pub quiet: bool,
+}
+
+impl Log {
+    /// Tells something that is good to know.
+    pub fn info(&self, message: &str) {
+        if !self.quiet {
+            self.write("info", message);
+        }
+    }
+
+    /// Tells why something can't be.
+    pub fn error(&self, message: &str) {
+        self.write("error", message);
+    }
+
+    fn write(&self, level: &str, message: &str) {
+        match self.format {
+            LogFormat::Text => eprintln!("{level}: {message}"),
+            LogFormat::Json => eprintln!("{}", json!({ "level": level, "message": message })),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The whole fake: its workspaces, each chosen by a key.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::connection::Shutdown;
+use crate::setup::{Defaults, Setup};
+use crate::workspace::{ApiKey, Workspace};
+
+/// A running fake.
+#[derive(Debug)]
+pub struct Mock {
+    options: Options,
+    defaults: Arc<Defaults>,
+    workspaces: RwLock<HashMap<ApiKey, Arc<Workspace>>>,
+    shutdown: Shutdown,
+}
+
+/// What concerns the server as a whole.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The keys that are accepted, each with the name of its workspace if it has one; any key when there are none.
+    pub keys: Vec<(ApiKey, Option<String>)>,
+    /// What `X-Mock-Control-Token` must say, if anything.
+    pub control_token: Option<String>,
+    /// How many workspaces there may be.
+    pub max_workspaces: usize,
+    /// How many bytes a request body may have.
+    pub max_body: usize,
+    /// What workspaces begin with.
+    pub defaults: Defaults,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            keys: Vec::new(),
+            control_token: None,
+            max_workspaces: 100_000,
+            max_body: 4 << 20,
+            defaults: Defaults::default(),
+        }
+    }
+}
+
+/// Why a key leads to no workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoWorkspace {
+    /// It is not among the keys that are accepted (AUTH-2).
+    Unlisted,
+    /// There are as many workspaces as there may be (ERR-5).
+    TooMany {
+        /// How many.
+        most: usize,
+    },
+}
+
+impl Mock {
+    /// A fake without workspaces; its streams end when `shutdown` is requested.
+    pub fn new(options: Options, shutdown: Shutdown) -> Arc<Self> {
+        let defaults = Arc::new(options.defaults.clone());
+        Arc::new(Self { options, defaults, workspaces: RwLock::default(), shutdown })
+    }
+
+    /// What concerns the server as a whole.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// When to end.
+    pub fn shutdown(&self) -> &Shutdown {
+        &self.shutdown
+    }
+
+    /// The workspace that `key` chooses, made on first use (AUTH-3).
+    ///
+    /// # Errors
+    /// When the key is not accepted, or there is no room for another workspace.
+    pub fn workspace(&self, key: &ApiKey) -> Result<Arc<Workspace>, NoWorkspace> {
+        if let Some(workspace) = self.workspaces.read().unwrap_or_else(PoisonError::into_inner).get(key) {
+            return Ok(Arc::clone(workspace));
+        }
+        let listed = self.options.keys.iter().find(|(listed, _)| listed == key);
+        if listed.is_none() && !self.options.keys.is_empty() {
+            return Err(NoWorkspace::Unlisted);
+        }
+        let mut workspaces = self.workspaces.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(workspace) = workspaces.get(key) {
+            return Ok(Arc::clone(workspace));
+        }
+        let most = self.options.max_workspaces;
+        if workspaces.len() >= most {
+            return Err(NoWorkspace::TooMany { most });
+        }
+        let setup = Setup::new(Arc::clone(&self.defaults), listed.and_then(|(_, name)| name.clone()));
+        let workspace = Workspace::new(key.clone(), setup);
+        workspaces.insert(key.clone(), Arc::clone(&workspace));
+        Ok(workspace)
+    }
+}

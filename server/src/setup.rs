@@ -1,0 +1,160 @@
+//! What a workspace begins with: the command line's settings, and the scenarios on top of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pantheon_core::id::Ids;
+use pantheon_core::limits::Limits;
+use pantheon_core::turn::Script;
+use pantheon_core::{Settings, Timestamp, Variants, World};
+
+use crate::clock::Mode;
+use crate::demo;
+use crate::journal::JournalLimits;
+use crate::scenario::Scenario;
+use crate::workspace::ApiKey;
+
+/// What all workspaces of a server begin with.
+#[derive(Debug, Clone)]
+pub struct Defaults {
+    /// How clocks move.
+    pub clock: Mode,
+    /// What ids are made from, beside the key.
+    pub seed: u64,
+    /// Which second readings hold.
+    pub variants: Variants,
+    /// After how much silence a stream is sent a comment.
+    pub keep_alive: Duration,
+    /// How long a run waits for results.
+    pub resume_deadline: Duration,
+    /// How long a run waits for a stream, in real time (RUN-5).
+    pub start_after: Duration,
+    /// What a world may grow to.
+    pub limits: Limits,
+    /// What a journal may grow to.
+    pub journal: JournalLimits,
+    /// Applied to every new workspace, in order.
+    pub scenarios: Vec<Arc<Scenario>>,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Self {
+            clock: Mode::Real,
+            seed: 0,
+            variants: Variants::default(),
+            keep_alive: Duration::from_secs(15),
+            resume_deadline: Duration::from_secs(30 * 60),
+            start_after: Duration::from_millis(200),
+            limits: Limits::default(),
+            journal: JournalLimits::default(),
+            scenarios: Vec::new(),
+        }
+    }
+}
+
+/// How one workspace is set up.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    defaults: Arc<Defaults>,
+    /// The name that the command line gave this workspace.
+    workspace_id: Option<String>,
+    /// What was loaded, in order; the first made the workspace, later ones were added.
+    scenarios: Vec<Arc<Scenario>>,
+}
+
+impl Setup {
+    /// As the command line has it.
+    pub fn new(defaults: Arc<Defaults>, workspace_id: Option<String>) -> Self {
+        let scenarios = defaults.scenarios.clone();
+        Self { defaults, workspace_id, scenarios }
+    }
+
+    /// The scenarios that are loaded, in order.
+    pub fn scenarios(&self) -> &[Arc<Scenario>] {
+        &self.scenarios
+    }
+
+    /// Replaces what was loaded.
+    pub fn load(&mut self, scenario: Option<Arc<Scenario>>) {
+        self.scenarios = scenario.into_iter().collect();
+    }
+
+    /// Adds to what was loaded.
+    pub fn add(&mut self, scenario: Arc<Scenario>) {
+        self.scenarios.push(scenario);
+    }
+
+    /// Back to what the command line has.
+    pub fn reset(&mut self) {
+        self.scenarios = self.defaults.scenarios.clone();
+    }
+
+    /// How the clock begins.
+    pub fn clock(&self) -> (Mode, Option<Timestamp>) {
+        let said = self.latest(|scenario| scenario.clock);
+        said.map_or((self.defaults.clock, None), |clock| (clock.mode, clock.now))
+    }
+
+    /// How long a run waits for a stream.
+    pub fn start_after(&self) -> Duration {
+        self.latest(|scenario| scenario.settings.start_after).unwrap_or(self.defaults.start_after)
+    }
+
+    /// Whether every frame is to be journaled.
+    pub fn journals_frames(&self) -> bool {
+        self.latest(|scenario| scenario.settings.journal_frames).unwrap_or(false)
+    }
+
+    /// What the journal may grow to.
+    pub fn journal_limits(&self) -> JournalLimits {
+        self.defaults.journal
+    }
+
+    /// What the agent does.
+    pub fn script(&self) -> Script {
+        self.latest(|scenario| scenario.agent.clone()).unwrap_or_default()
+    }
+
+    /// A fresh world.
+    pub fn world(&self, key: &ApiKey, now: Timestamp) -> World {
+        let mut world = World::new(self.settings(key));
+        let named: Vec<_> =
+            self.scenarios.iter().filter_map(|scenario| scenario.workspace.as_ref()).collect();
+        if named.is_empty() {
+            demo::furnish(&mut world, now);
+        }
+        for workspace in named {
+            workspace.add_to(&mut world, now);
+        }
+        world.set_script(self.script());
+        world
+    }
+
+    /// The settings of a fresh world.
+    pub fn settings(&self, key: &ApiKey) -> Settings {
+        let seed = self.latest(|scenario| scenario.seed).unwrap_or(self.defaults.seed);
+        let ids = Ids::new(seed, key.expose());
+        let named = self.latest(|scenario| scenario.workspace.as_ref()?.id.clone());
+        let mut settings = Settings::new(ids);
+        if let Some(id) = named.or_else(|| self.workspace_id.clone()) {
+            settings.workspace_id = id;
+        }
+        settings.limits = self.defaults.limits;
+        self.adjust(&mut settings);
+        settings
+    }
+
+    /// Brings those settings up to date that may change while a world lives.
+    pub fn adjust(&self, settings: &mut Settings) {
+        settings.variants = self.latest(|scenario| scenario.variants).unwrap_or(self.defaults.variants);
+        settings.keep_alive = self.latest(|s| s.settings.keep_alive).unwrap_or(self.defaults.keep_alive);
+        settings.resume_deadline =
+            self.latest(|s| s.settings.resume_deadline).unwrap_or(self.defaults.resume_deadline);
+    }
+
+    /// What the last scenario that says anything about it says.
+    fn latest<T>(&self, said: impl Fn(&Scenario) -> Option<T>) -> Option<T> {
+        self.scenarios.iter().rev().find_map(|scenario| said(scenario))
+    }
+}

@@ -1,0 +1,291 @@
+//! One workspace at run time: its world behind one short lock, its clock, its journal, and those who wait on it.
+//!
+//! Every command goes through [`Workspace::submit`] or the few methods beside it, and each of them ends in the one
+//! place that tells others what happened: `publish`. A command may be refused and still have let a deadline pass,
+//! so it is called after every one.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use pantheon_core::effect::FiredKind;
+use pantheon_core::log::Read;
+use pantheon_core::session::SessionIx;
+use pantheon_core::stream::StreamIx;
+use pantheon_core::{Command, Rejection, Reply, Timestamp, World, effect::Effects};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+use crate::clock::{Clock, pause_real};
+use crate::journal::{Journal, Recorded};
+use crate::setup::Setup;
+use crate::stream::Registry;
+
+/// One workspace. Everything in it is invisible to every other (AUTH-3).
+#[derive(Debug)]
+pub struct Workspace {
+    key: ApiKey,
+    /// Its clock.
+    pub clock: Clock,
+    /// What it has seen.
+    pub journal: Journal,
+    /// Its open streams.
+    pub streams: Registry,
+    setup: Mutex<Setup>,
+    held: Mutex<Held>,
+    /// One advance at a time.
+    advancing: tokio::sync::Mutex<()>,
+}
+
+/// What the lock guards. It is held for one synchronous step, never across an await: the world is small work, and
+/// whoever waits for it waits on another core, not on a task that sleeps.
+#[derive(Debug)]
+struct Held {
+    world: World,
+    /// Counts the worlds that this workspace has had: a reset makes a new one.
+    epoch: u64,
+    /// One for each session that has had a stream; its streams wait on it.
+    heads: HashMap<SessionIx, watch::Sender<()>>,
+    /// The task that waits for the next deadline, and which one that is.
+    timer: Option<(Timestamp, AbortHandle)>,
+}
+
+/// A caller's key: it chooses the workspace, and is never shown.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ApiKey(Arc<str>);
+
+impl ApiKey {
+    /// Takes `text` as a key.
+    pub fn new(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The key itself, for comparing and for taking it out of texts.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ApiKey([redacted])")
+    }
+}
+
+/// A stream that has been opened, and what tells it to look again.
+#[derive(Debug)]
+pub struct Opened {
+    /// Its place.
+    pub stream: StreamIx,
+    /// Changes with the session's log; closes with the world.
+    pub head: watch::Receiver<()>,
+    /// The world that it belongs to.
+    pub epoch: u64,
+}
+
+impl Workspace {
+    /// A workspace as `setup` has it.
+    pub fn new(key: ApiKey, setup: Setup) -> Arc<Self> {
+        let (mode, now) = setup.clock();
+        let clock = Clock::new(mode, now);
+        let world = setup.world(&key, clock.now());
+        let workspace = Arc::new(Self {
+            key,
+            clock,
+            journal: Journal::new(setup.journal_limits()),
+            streams: Registry::default(),
+            setup: Mutex::new(setup),
+            held: Mutex::new(Held { world, epoch: 0, heads: HashMap::new(), timer: None }),
+            advancing: tokio::sync::Mutex::default(),
+        });
+        workspace.settle();
+        workspace
+    }
+
+    /// The key that chooses it.
+    pub fn key(&self) -> &ApiKey {
+        &self.key
+    }
+
+    /// What it was set up with, as it stands now.
+    pub fn setup(&self) -> MutexGuard<'_, Setup> {
+        self.setup.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Carries out `command` now.
+    ///
+    /// # Errors
+    /// As [`World::apply`].
+    pub fn submit(self: &Arc<Self>, command: Command) -> Result<Reply, Rejection> {
+        let mut held = self.held();
+        let now = self.clock.now();
+        let result = held.world.apply(command, now);
+        self.publish(&mut held, now);
+        result
+    }
+
+    /// Looks at the world as it is now, once what is due has happened (ERR-6).
+    pub fn look<T>(self: &Arc<Self>, look: impl FnOnce(&World, Timestamp) -> T) -> T {
+        self.change(|world, now| look(world, now))
+    }
+
+    /// Changes how the world is set up, which is no command of the contract.
+    pub fn change<T>(self: &Arc<Self>, change: impl FnOnce(&mut World, Timestamp) -> T) -> T {
+        let mut held = self.held();
+        let now = self.clock.now();
+        held.world.settle(now);
+        let result = change(&mut held.world, now);
+        self.publish(&mut held, now);
+        result
+    }
+
+    /// Lets happen what is due.
+    pub fn settle(self: &Arc<Self>) {
+        self.look(|_, _| ());
+    }
+
+    /// Replaces the world with a fresh one, as its setup says. Its streams end cleanly.
+    pub fn restart(self: &Arc<Self>) {
+        let setup = self.setup().clone();
+        let mut held = self.held();
+        let now = self.clock.now();
+        held.world = setup.world(&self.key, now);
+        held.epoch += 1;
+        // Whoever waits on a head of the old world finds it closed.
+        held.heads.clear();
+        self.publish(&mut held, now);
+    }
+
+    /// Opens a stream and marks the head of its log as seen, in one step: nothing can come between.
+    ///
+    /// # Errors
+    /// As [`Command::OpenStream`].
+    pub fn open_stream(
+        self: &Arc<Self>,
+        session: SessionIx,
+        after: Option<String>,
+        deltas: bool,
+    ) -> Result<Opened, Rejection> {
+        let mut held = self.held();
+        let now = self.clock.now();
+        let result = held.world.apply(Command::OpenStream { session, after, deltas }, now);
+        self.publish(&mut held, now);
+        let Reply::Stream(stream) = result? else { return Err(Rejection::NotFound("stream")) };
+        let head = held.heads.entry(session).or_insert_with(|| watch::Sender::new(())).subscribe();
+        Ok(Opened { stream, head, epoch: held.epoch })
+    }
+
+    /// Closes a stream of the world of that epoch; a world that is gone has closed its own.
+    pub fn close_stream(self: &Arc<Self>, stream: StreamIx, epoch: u64) {
+        let mut held = self.held();
+        if held.epoch == epoch {
+            let now = self.clock.now();
+            // A stream closes once, by whoever holds it.
+            let _ = held.world.apply(Command::CloseStream(stream), now);
+            self.publish(&mut held, now);
+        }
+    }
+
+    /// Reads on from where `stream` is; `None` once its world is gone.
+    pub fn read_stream(&self, stream: StreamIx, epoch: u64, most_bytes: usize) -> Option<(Read, Timestamp)> {
+        let mut held = self.held();
+        let now = self.clock.now();
+        (held.epoch == epoch).then(|| (held.world.read_stream(stream, now, most_bytes), now))
+    }
+
+    /// Holds the right to move the clock: one at a time.
+    pub(crate) async fn hold_clock(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.advancing.lock().await
+    }
+
+    /// Moves the clock to where `target` says and lets happen what is due by then, in order; tells what it was.
+    ///
+    /// # Errors
+    /// Whatever `target` refuses.
+    pub(crate) fn advance<E>(
+        self: &Arc<Self>,
+        target: impl FnOnce(&World, Timestamp) -> Result<Timestamp, E>,
+    ) -> Result<(Timestamp, Vec<pantheon_core::effect::Fired>), E> {
+        let mut held = self.held();
+        let from = self.clock.now();
+        held.world.settle(from);
+        self.publish(&mut held, from);
+        let to = target(&held.world, from)?;
+        held.world.advance(to);
+        self.clock.set(to);
+        let fired = self.publish(&mut held, to);
+        Ok((to, fired))
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        // A panic inside a command is a defect of ours; the next request is still better served than hung.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells everyone concerned what has happened; returns what time brought.
+    fn publish(self: &Arc<Self>, held: &mut Held, now: Timestamp) -> Vec<pantheon_core::effect::Fired> {
+        let Effects { touched, queued, fired, notes } = held.world.take_effects();
+        for session in touched {
+            if let Some(head) = held.heads.get(&session) {
+                head.send_replace(());
+            }
+        }
+        if !queued.is_empty() {
+            let start_after = self.setup().start_after();
+            for run in queued {
+                self.begin_after(start_after, run, held.epoch);
+            }
+        }
+        for fired in &fired {
+            if let FiredKind::Deadline { run_id, session_id } = &fired.what {
+                let (run_id, session_id) = (run_id.clone(), session_id.clone());
+                self.journal.write(fired.at, Recorded::Deadline { run_id, session_id, due: fired.at });
+            }
+        }
+        for note in notes {
+            let (run_id, session_id, text) = (note.run_id, note.session_id, note.text);
+            self.journal.write(now, Recorded::Note { run_id, session_id, text });
+        }
+        self.set_timer(held);
+        fired
+    }
+
+    /// Begins a queued run after `span` of real time: RUN-5 says so, whatever the clock.
+    fn begin_after(self: &Arc<Self>, span: Duration, run: pantheon_core::run::RunIx, epoch: u64) {
+        let workspace = Arc::downgrade(self);
+        tokio::spawn(async move {
+            pause_real(span).await;
+            let Some(workspace) = workspace.upgrade() else { return };
+            let mut held = workspace.held();
+            if held.epoch == epoch {
+                let now = workspace.clock.now();
+                // A run that has begun or ended meanwhile stays as it is.
+                let _ = held.world.apply(Command::BeginRun(run), now);
+                workspace.publish(&mut held, now);
+            }
+        });
+    }
+
+    /// Sees to it that the next deadline is noticed when it is due, even if nobody asks.
+    fn set_timer(self: &Arc<Self>, held: &mut Held) {
+        let next = held.world.next_deadline();
+        if held.timer.as_ref().map(|(at, _)| *at) == next {
+            return;
+        }
+        if let Some((_, task)) = held.timer.take() {
+            task.abort();
+        }
+        let Some(at) = next else { return };
+        let workspace = Arc::downgrade(self);
+        let task = tokio::spawn(async move {
+            let Some(due) = workspace.upgrade() else { return };
+            due.clock.sleep_until(at).await;
+            let mut held = due.held();
+            held.timer = None;
+            let now = due.clock.now();
+            held.world.settle(now);
+            due.publish(&mut held, now);
+        });
+        held.timer = Some((at, task.abort_handle()));
+    }
+}
