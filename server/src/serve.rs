@@ -8,9 +8,10 @@ use std::time::Duration;
 use axum::Router;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 
 use crate::cli::Serve;
-use crate::connection::{self, Connections, Limits, Shutdown};
+use crate::connection::{self, Connections, Drained, Limits, Shutdown, ShutdownTrigger};
 use crate::exit::Exit;
 use crate::log::Log;
 use crate::mock::{Mock, Options};
@@ -20,8 +21,46 @@ use crate::{control, http};
 /// How long streams have to end once asked.
 const GRACE: Duration = Duration::from_millis(700);
 
+/// A fake that serves: in this program, or embedded in a test or a harness.
+#[derive(Debug)]
+pub struct Server {
+    /// Where, as `http://127.0.0.1:8000`.
+    pub url: String,
+    /// What it serves.
+    pub mock: Arc<Mock>,
+    /// How many connections are open.
+    pub connections: Connections,
+    trigger: ShutdownTrigger,
+    serving: JoinHandle<Drained>,
+}
+
+impl Server {
+    /// Serves a fake with `options` on `listener`, at most `most_connections` at once, until it is stopped or
+    /// dropped. It must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// When the listener has no address.
+    pub fn start(listener: TcpListener, options: Options, most_connections: usize) -> std::io::Result<Self> {
+        let url = format!("http://{}", listener.local_addr()?);
+        let (trigger, shutdown) = Shutdown::new();
+        let mock = Mock::new(options, shutdown.clone());
+        let connections = Connections::default();
+        let limits = Limits { connections: most_connections, grace: GRACE, ..Limits::default() };
+        let serving =
+            tokio::spawn(connection::serve(listener, app(&mock), limits, connections.clone(), shutdown));
+        Ok(Self { url, mock, connections, trigger, serving })
+    }
+
+    /// Ends every stream cleanly and waits, a moment at most, until the connections have gone.
+    pub async fn stop(self) {
+        self.trigger.request();
+        // The task ends by itself; if it has panicked, there is nothing left to wait for.
+        let _ = self.serving.await;
+    }
+}
+
 /// The whole fake as one service.
-pub fn app(mock: &Arc<Mock>) -> Router {
+fn app(mock: &Arc<Mock>) -> Router {
     http::router(mock).merge(control::router(mock)).with_state(Arc::clone(mock))
 }
 
@@ -61,10 +100,6 @@ async fn listen(serve: &Serve, options: Options, log: Log) -> Exit {
             return Exit::CannotStart;
         }
     };
-    let address = listener.local_addr().unwrap_or(address);
-    let (trigger, shutdown) = Shutdown::new();
-    let mock = Mock::new(options, shutdown.clone());
-    let limits = Limits { connections: serve.max_connections(), grace: GRACE, ..Limits::default() };
     let (mut terminate, mut interrupt) =
         match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
             (Ok(terminate), Ok(interrupt)) => (terminate, interrupt),
@@ -73,28 +108,31 @@ async fn listen(serve: &Serve, options: Options, log: Log) -> Exit {
                 return Exit::CannotStart;
             }
         };
-    ready(&address.to_string());
-    log.info(&format!("pantheon-mock serves on http://{address}"));
+    let server = match Server::start(listener, options, serve.max_connections()) {
+        Ok(server) => server,
+        Err(error) => {
+            log.error(&format!("can't serve on {address}: {error}"));
+            return Exit::CannotStart;
+        }
+    };
+    ready(&server.url);
+    log.info(&format!("pantheon-mock serves on {}", server.url));
     if !address.ip().is_loopback() {
         log.info("it listens beyond this machine, and takes any key unless --api-key is given");
     }
-    let serving = connection::serve(listener, app(&mock), limits, Connections::default(), shutdown);
-    tokio::pin!(serving);
     tokio::select! {
-        _ = &mut serving => {}
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
     log.info("stopping");
-    trigger.request();
-    serving.await;
+    server.stop().await;
     Exit::Stopped
 }
 
 /// The one line on standard output.
-fn ready(address: &str) {
+fn ready(url: &str) {
     use std::io::Write;
-    let line = serde_json::json!({ "event": "ready", "url": format!("http://{address}"), "pid": std::process::id() });
+    let line = serde_json::json!({ "event": "ready", "url": url, "pid": std::process::id() });
     println!("{line}");
     // Whoever reads it through a pipe waits for it now.
     let _ = std::io::stdout().flush();

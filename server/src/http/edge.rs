@@ -29,6 +29,9 @@ const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Lets a request through to its handler, and its answer back.
 pub(super) async fn edge(State(mock): State<Arc<Mock>>, mut request: Request, next: Next) -> Response {
     let request_id = next_request_id();
+    if !is_of_v1(request.uri().path()) {
+        return stranger(&ApiError::not_found("path"), &request_id);
+    }
     let caller = match Caller::of(&mock, &request) {
         Ok(caller) => caller,
         Err(refusal) => return stranger(&refusal, &request_id),
@@ -80,6 +83,11 @@ pub(super) async fn edge(State(mock): State<Arc<Mock>>, mut request: Request, ne
         }
     };
     dated(response, &request_id, now)
+}
+
+/// Only what is asked of `/v1` needs a key (AUTH-1).
+fn is_of_v1(path: &str) -> bool {
+    path.strip_prefix("/v1").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The answer to someone who has no workspace, and so no clock but the machine's.

@@ -1,0 +1,14 @@
+//! The contract over HTTP: each rule by its name.
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    unreachable_pub,
+    missing_docs,
+    missing_debug_implementations,
+    reason = "a test fails by panicking, and its helpers are read here"
+)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod smoke;
