@@ -193,6 +193,35 @@ impl Workspace {
         (held.epoch == epoch).then(|| (held.world.read_stream(stream, now, most_bytes), now))
     }
 
+    /// Returns once every stream that is open now has sent all that has come so far, or can't: a client that
+    /// doesn't read holds nobody up.
+    pub(crate) async fn streams_settled(self: &Arc<Self>) {
+        /// How soon a stream is looked at again that has not told of itself, since its client may have stopped to
+        /// read meanwhile.
+        const LOOK_AGAIN: Duration = Duration::from_millis(1);
+        for stream in self.streams.list() {
+            let mut moves = self.streams.moves();
+            // In this order: a stream that has read the last of it waits only once it has given it away.
+            while self.streams.is_open(&stream)
+                && !stream.is_stuck()
+                && !(self.has_read_all(stream.place()) && stream.is_waiting())
+            {
+                tokio::select! {
+                    _ = moves.changed() => {}
+                    () = pause_real(LOOK_AGAIN) => {}
+                }
+            }
+            if let Some(connection) = stream.connection() {
+                connection.settled().await;
+            }
+        }
+    }
+
+    fn has_read_all(&self, (stream, epoch): (StreamIx, u64)) -> bool {
+        let held = self.held();
+        held.epoch == epoch && held.world.has_read_all(stream, self.clock.now())
+    }
+
     /// Holds the right to move the clock: one at a time.
     pub(crate) async fn hold_clock(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.advancing.lock().await

@@ -49,7 +49,7 @@ pub(super) async fn put(caller: Caller, request: Request) -> Result<Answer, ApiE
     }
     workspace.clock.switch(mode);
     workspace.settle();
-    workspace.streams.settled(workspace.clock.now()).await;
+    workspace.streams_settled().await;
     Ok(Answer::ok(&shown(workspace)))
 }
 
@@ -72,7 +72,7 @@ pub(super) async fn advance(caller: Caller, request: Request) -> Result<Answer, 
         return Err(ApiError::new(StatusCode::CONFLICT, "clock_is_real", message));
     }
     let (now, fired) = workspace.advance(|world, from| resolve(&target, world, from))?;
-    workspace.streams.settled(now).await;
+    workspace.streams_settled().await;
     let told: Vec<Value> = fired.iter().take(MOST_TOLD).map(|fired| render(workspace, fired)).collect();
     let omitted = fired.len() - told.len();
     let mut answer = json!({ "now": now, "fired": told });

@@ -30,7 +30,7 @@ pub(super) async fn put(caller: Caller, uri: Uri, request: Request) -> Result<An
         workspace.setup().load(Some(Arc::clone(&scenario)));
         begin_anew(workspace);
     }
-    workspace.streams.settled(workspace.clock.now()).await;
+    workspace.streams_settled().await;
     Ok(Answer::ok(&json!({ "scenario": scenario.name, "now": workspace.clock.now() })))
 }
 

@@ -49,7 +49,13 @@ impl EventStream {
     ) -> Self {
         let started = workspace.clock.now();
         let sequence = workspace.look(|world, _| world.stream_sequence(opened.stream)).unwrap_or(0);
-        let handle = workspace.streams.open(opened.stream, session_id.clone(), sequence, started, connection);
+        let handle = workspace.streams.open(
+            (opened.stream, opened.epoch),
+            session_id.clone(),
+            sequence,
+            started,
+            connection,
+        );
         let journals_frames = workspace.setup().journals_frames();
         Self { workspace, session, session_id, opened, handle, journals_frames, ended: None }
     }
@@ -63,6 +69,7 @@ impl EventStream {
     pub fn bytes(mut self, shutdown: Shutdown) -> impl Stream<Item = Result<Bytes, Infallible>> {
         stream! {
             loop {
+                self.handle.waits(false);
                 self.opened.head.mark_unchanged();
                 let Some((read, then, now)) = self.read() else {
                     self.end("server: the workspace was reset");
@@ -84,7 +91,7 @@ impl EventStream {
                         break;
                     }
                     Then::Wait(until) => {
-                        self.handle.is_quiet(now);
+                        self.handle.waits(true);
                         self.workspace.streams.moved();
                         if !self.wait(until, &shutdown).await {
                             self.end("server: shutdown");

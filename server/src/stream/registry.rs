@@ -1,14 +1,14 @@
 //! The open streams of a workspace, for those who look at them from outside.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pantheon_core::Timestamp;
 use pantheon_core::stream::StreamIx;
 use tokio::sync::watch;
 
-use crate::connection::{Connection, Settled};
+use crate::connection::Connection;
 
 /// The open streams of a workspace.
 #[derive(Debug, Default)]
@@ -36,19 +36,20 @@ pub struct OpenStream {
     pub opened_at: Timestamp,
     number: u64,
     ix: StreamIx,
+    epoch: u64,
     connection: Option<Connection>,
     started_after: u32,
     /// The sequence of the last durable event that it was given.
     sequence: AtomicU32,
     bytes: AtomicU64,
-    /// Up to when it has sent all that there was.
-    quiet_at: AtomicI64,
+    /// Whether it has given away all that it has read, and waits for more.
+    waiting: AtomicBool,
 }
 
 impl Registry {
     pub(super) fn open(
         &self,
-        ix: StreamIx,
+        (ix, epoch): (StreamIx, u64),
         session_id: String,
         sequence: u32,
         opened_at: Timestamp,
@@ -63,11 +64,12 @@ impl Registry {
             opened_at,
             number,
             ix,
+            epoch,
             connection,
             started_after: sequence,
             sequence: AtomicU32::new(sequence),
             bytes: AtomicU64::new(0),
-            quiet_at: AtomicI64::new(i64::MIN),
+            waiting: AtomicBool::new(false),
         });
         open.streams.insert(number, Arc::clone(&stream));
         stream
@@ -93,36 +95,13 @@ impl Registry {
         self.lock().streams.values().find(|stream| stream.ix == ix).map(|stream| stream.id.clone())
     }
 
-    /// Returns once every stream that is open now has sent all that came by `at`, or can't: a client that doesn't
-    /// read holds nobody up.
-    pub async fn settled(&self, at: Timestamp) {
-        for stream in self.list() {
-            let mut moves = self.moves.subscribe();
-            while !stream.has_sent_all(at) && !stream.is_stuck() && self.is_open(&stream) {
-                let moved = moves.changed();
-                match &stream.connection {
-                    Some(connection) => tokio::select! {
-                        _ = moved => {}
-                        settled = connection.settled() => {
-                            if settled != Settled::Flushed {
-                                break;
-                            }
-                            // All that it was given has left; it is about to ask for more, or to go quiet.
-                            tokio::task::yield_now().await;
-                        }
-                    },
-                    None => {
-                        let _ = moved.await;
-                    }
-                }
-            }
-            if let Some(connection) = &stream.connection {
-                connection.settled().await;
-            }
-        }
+    /// Hears when a stream begins to wait, or closes.
+    pub(crate) fn moves(&self) -> watch::Receiver<()> {
+        self.moves.subscribe()
     }
 
-    fn is_open(&self, stream: &OpenStream) -> bool {
+    /// Whether `stream` is still open.
+    pub(crate) fn is_open(&self, stream: &OpenStream) -> bool {
         self.lock().streams.contains_key(&stream.number)
     }
 
@@ -138,16 +117,29 @@ impl OpenStream {
         self.sequence.store(sequence, Ordering::Relaxed);
     }
 
-    pub(super) fn is_quiet(&self, now: Timestamp) {
-        self.quiet_at.store(now.as_millis(), Ordering::Release);
+    /// It is about to read on, or waits.
+    pub(super) fn waits(&self, waits: bool) {
+        self.waiting.store(waits, Ordering::Release);
     }
 
-    fn has_sent_all(&self, at: Timestamp) -> bool {
-        self.quiet_at.load(Ordering::Acquire) >= at.as_millis()
+    /// Whether it has given away all that it has read, and waits for more.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.waiting.load(Ordering::Acquire)
     }
 
-    fn is_stuck(&self) -> bool {
+    /// The connection that it goes out on.
+    pub(crate) fn connection(&self) -> Option<&Connection> {
+        self.connection.as_ref()
+    }
+
+    /// Whether its bytes can't leave for now, or ever.
+    pub(crate) fn is_stuck(&self) -> bool {
         self.connection.as_ref().is_some_and(|c| c.is_closed() || c.is_write_blocked() || c.is_stalled())
+    }
+
+    /// Its place, and the world that has it.
+    pub(crate) fn place(&self) -> (StreamIx, u64) {
+        (self.ix, self.epoch)
     }
 
     /// The sequence of the last durable event that it was given.

@@ -132,6 +132,11 @@ impl Log {
         Read { bytes: out.into(), sequence: reader.sequence, then }
     }
 
+    /// Whether `reader` has nothing left to read.
+    pub(crate) fn is_read(&self, reader: &Reader) -> bool {
+        matches!(self.next(reader), Next::Nothing)
+    }
+
     /// When the newest event that `reader` has yet to read, or has read last, came: from then on it is silent.
     pub(crate) fn quiet_since(&self, reader: &Reader) -> Timestamp {
         let durable = self.durable.entry(self.head().wrapping_sub(1)).map(|entry| entry.at);

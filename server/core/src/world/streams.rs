@@ -74,6 +74,15 @@ impl World {
         read
     }
 
+    /// Whether a stream has read all that there is for it by `now`, and goes on. One that is about to end has not.
+    pub fn has_read_all(&self, ix: StreamIx, now: Timestamp) -> bool {
+        let Some(stream) = self.streams.get(ix) else { return false };
+        let session = &self.sessions[stream.session.0 as usize];
+        session.log.is_read(&stream.reader)
+            && stream.reader.next_keep_alive(self.settings.keep_alive).is_none_or(|due| due > now)
+            && !stream::ends(session, &stream.reader, self.settings.variants)
+    }
+
     /// The frame of `stream.resync` for `session`: no id, sent whatever the stream asked for (SSE-8).
     pub fn resync_frame(&self, session: SessionIx, now: Timestamp) -> Bytes {
         let Some(at) = self.session_at(session) else { return Bytes::new() };
