@@ -111,9 +111,9 @@ impl Setup {
         self.defaults.journal
     }
 
-    /// What the agent does.
+    /// What the agent does: as the last scenario says, and if that says nothing, the built-in agent answers.
     pub fn script(&self) -> Script {
-        self.latest(|scenario| scenario.agent.clone()).unwrap_or_default()
+        self.scenarios.last().and_then(|scenario| scenario.agent.clone()).unwrap_or_default()
     }
 
     /// A fresh world.

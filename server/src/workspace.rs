@@ -108,8 +108,13 @@ impl Workspace {
     }
 
     /// What it was set up with, as it stands now.
-    pub fn setup(&self) -> MutexGuard<'_, Setup> {
-        self.setup.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn setup(&self) -> Setup {
+        self.change_setup(|setup| setup.clone())
+    }
+
+    /// Changes what it was set up with; a world that lives is none the wiser.
+    pub(crate) fn change_setup<T>(&self, change: impl FnOnce(&mut Setup) -> T) -> T {
+        change(&mut self.setup.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Carries out `command` now.
@@ -146,7 +151,7 @@ impl Workspace {
 
     /// Replaces the world with a fresh one, as its setup says. Its streams end cleanly.
     pub fn restart(self: &Arc<Self>) {
-        let setup = self.setup().clone();
+        let setup = self.setup();
         let mut held = self.held();
         let now = self.clock.now();
         held.world = setup.world(&self.key, now);
@@ -260,7 +265,7 @@ impl Workspace {
             }
         }
         if !queued.is_empty() {
-            let start_after = self.setup().start_after();
+            let start_after = self.change_setup(|setup| setup.start_after());
             for run in queued {
                 self.begin_after(start_after, run, held.epoch);
             }

@@ -8,6 +8,7 @@ use crate::decode::Unknown;
 use crate::http::answer::{Answer, ApiError};
 use crate::http::body;
 use crate::http::caller::Caller;
+use crate::setup::Setup;
 
 /// What can be cleared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +44,7 @@ pub(super) async fn reset(caller: Caller, request: Request) -> Result<Answer, Ap
     let mut cleared = Map::new();
     if has(Scope::Scenario) {
         let loaded = workspace.setup().scenarios().len();
-        workspace.setup().reset();
+        workspace.change_setup(Setup::reset);
         cleared.insert("scenario".into(), loaded.into());
     }
     if has(Scope::Faults) {
@@ -68,10 +69,10 @@ pub(super) async fn reset(caller: Caller, request: Request) -> Result<Answer, Ap
     if has(Scope::State) {
         workspace.restart();
     } else if has(Scope::Scenario) {
-        let (script, setup) = (workspace.setup().script(), workspace.setup().clone());
+        let setup = workspace.setup();
         workspace.change(|world, _| {
             setup.adjust(world.settings_mut());
-            world.set_script(script);
+            world.set_script(setup.script());
         });
     }
     if has(Scope::Journal) {

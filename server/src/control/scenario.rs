@@ -12,6 +12,7 @@ use crate::http::body;
 use crate::http::caller::Caller;
 use crate::http::query;
 use crate::scenario::Scenario;
+use crate::setup::Setup;
 use crate::workspace::Workspace;
 
 /// Loads a scenario, YAML or JSON, into a fresh workspace; with `?reset=false` on top of what there is.
@@ -27,7 +28,7 @@ pub(super) async fn put(caller: Caller, uri: Uri, request: Request) -> Result<An
     if keeps_state {
         add(workspace, &scenario)?;
     } else {
-        workspace.setup().load(Some(Arc::clone(&scenario)));
+        workspace.change_setup(|setup| setup.load(Some(Arc::clone(&scenario))));
         begin_anew(workspace);
     }
     workspace.streams_settled().await;
@@ -36,7 +37,7 @@ pub(super) async fn put(caller: Caller, uri: Uri, request: Request) -> Result<An
 
 /// What is loaded, and how often each step has played.
 pub(super) async fn get(caller: Caller) -> Answer {
-    let setup = caller.workspace.setup().clone();
+    let setup = caller.workspace.setup();
     let loaded: Vec<Value> = setup.scenarios().iter().map(|scenario| scenario.source.clone()).collect();
     let turns = caller.workspace.look(|world, _| world.plays().to_vec());
     let scenario = loaded.last().cloned();
@@ -47,7 +48,7 @@ pub(super) async fn get(caller: Caller) -> Answer {
 pub(super) async fn delete(caller: Caller) -> Response {
     let workspace = &caller.workspace;
     let _turn = workspace.hold_clock().await;
-    workspace.setup().reset();
+    workspace.change_setup(Setup::reset);
     begin_anew(workspace);
     StatusCode::NO_CONTENT.into_response()
 }
@@ -68,14 +69,14 @@ fn add(workspace: &Arc<Workspace>, scenario: &Arc<Scenario>) -> Result<(), ApiEr
         }
         workspace.clock.switch(clock.mode);
     }
-    workspace.setup().add(Arc::clone(scenario));
-    let setup = workspace.setup().clone();
+    workspace.change_setup(|setup| setup.add(Arc::clone(scenario)));
+    let setup = workspace.setup();
     workspace.change(|world, now| {
         setup.adjust(world.settings_mut());
         if let Some(named) = &scenario.workspace {
             named.add_to(world, now);
         }
-        world.set_script(scenario.agent.clone().unwrap_or_default());
+        world.set_script(setup.script());
     });
     Ok(())
 }

@@ -56,7 +56,7 @@ impl EventStream {
             started,
             connection,
         );
-        let journals_frames = workspace.setup().journals_frames();
+        let journals_frames = workspace.change_setup(|setup| setup.journals_frames());
         Self { workspace, session, session_id, opened, handle, journals_frames, ended: None }
     }
 
