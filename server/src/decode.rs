@@ -10,11 +10,16 @@ use serde_json::{Map, Value};
 /// The reason for a member that nobody asked for, where it is refused (ERR-3, TOOL-5).
 pub const EXTRA: &str = "Extra inputs are not permitted";
 
+/// How many faults of one document are told; further ones are left out, so that no document makes a long answer.
+pub const MOST_FAULTS: usize = 1_000;
+
 /// What is wrong with a document, collected while it is read.
 #[derive(Debug)]
 pub struct Faults {
-    /// Each fault, in the order in which it was met.
+    /// Each fault, in the order in which it was met; at most [`MOST_FAULTS`].
     pub details: Vec<Detail>,
+    /// Pointers to the members whose name is at fault, and not what they are set to.
+    pub misnamed: Vec<String>,
     /// Pointers to members that nobody asked for and that were let pass.
     pub ignored: Vec<String>,
     unknown: Unknown,
@@ -23,7 +28,27 @@ pub struct Faults {
 impl Faults {
     /// None yet; members that nobody asks for are dealt with as `unknown` says.
     pub fn new(unknown: Unknown) -> Self {
-        Self { details: Vec::new(), ignored: Vec::new(), unknown }
+        Self { details: Vec::new(), misnamed: Vec::new(), ignored: Vec::new(), unknown }
+    }
+
+    /// Adds one.
+    pub fn add(&mut self, detail: Detail) {
+        if !self.is_full() {
+            self.details.push(detail);
+        }
+    }
+
+    /// Whether one more would be left out.
+    pub fn is_full(&self) -> bool {
+        self.details.len() >= MOST_FAULTS
+    }
+
+    /// Adds one about the name of the member at `pointer`.
+    fn misname(&mut self, pointer: String, reason: impl FnOnce() -> String) {
+        if !self.is_full() {
+            self.details.push(Detail::new(pointer.clone(), reason()));
+            self.misnamed.push(pointer);
+        }
     }
 
     /// `decoded`, if nothing was wrong; otherwise what was, sorted by place.
@@ -91,7 +116,13 @@ impl<'v, 'p> Node<'v, 'p> {
 
     /// Says what is wrong with it.
     pub fn fault(&self, faults: &mut Faults, reason: impl Into<String>) {
-        faults.details.push(Detail::new(self.pointer(), reason));
+        faults.add(Detail::new(self.pointer(), reason));
+    }
+
+    /// Says what is wrong inside it; the paths of `details` begin here.
+    pub fn faults_inside(&self, faults: &mut Faults, details: Vec<Detail>) {
+        let prefix = self.pointer();
+        details.into_iter().for_each(|detail| faults.add(detail.under(&prefix)));
     }
 
     /// Its text, or a fault.
@@ -145,6 +176,40 @@ impl<'v, 'p> Node<'v, 'p> {
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
         self.parsed(faults, &format!("one of {}", listed(words)), parse)
+    }
+
+    /// Its text, if that is one of the `names` of some `thing`, or a fault that tells the nearest.
+    pub fn name_of(&self, faults: &mut Faults, thing: &str, names: &[&str]) -> Option<&'v str> {
+        let name = self.text(faults)?;
+        if names.contains(&name) {
+            return Some(name);
+        }
+        if !faults.is_full() {
+            self.fault(faults, correction(thing, name, names));
+        }
+        None
+    }
+
+    /// Its only member: which of `names` it has, and what that is set to; or a fault. Such an object is one of
+    /// several kinds of `thing`, as `{ wait: 5s }` is a step.
+    pub fn choice(
+        &'p self,
+        faults: &mut Faults,
+        thing: &str,
+        names: &[&'static str],
+    ) -> Option<(usize, Node<'v, 'p>)> {
+        let map = self.map(faults)?;
+        let mut members = map.iter();
+        let (Some((name, value)), None) = (members.next(), members.next()) else {
+            let reason = format!("must have exactly one key, not {}: one of {}", map.len(), listed(names));
+            self.fault(faults, reason);
+            return None;
+        };
+        let Some(index) = names.iter().position(|known| known == name) else {
+            faults.misname(self.pointer() + &pointer_segment(name), || correction(thing, name, names));
+            return None;
+        };
+        Some((index, Node { value, path: Path::Member(&self.path, names[index]) }))
     }
 
     /// Its members, or a fault.
@@ -212,42 +277,60 @@ impl<'v, 'p> Members<'v, 'p> {
 
     /// Says what is wrong with the object itself.
     pub fn fault(&self, faults: &mut Faults, reason: impl Into<String>) {
-        faults.details.push(Detail::new(self.path.pointer(), reason));
+        faults.add(Detail::new(self.path.pointer(), reason));
     }
 
     /// Says what is wrong with the member called `name`, which need not be there.
     pub fn fault_at(&self, name: &str, faults: &mut Faults, reason: impl Into<String>) {
-        faults.details.push(Detail::new(self.path.pointer() + &pointer_segment(name), reason));
+        faults.add(Detail::new(self.path.pointer() + &pointer_segment(name), reason));
     }
 
     /// Deals with the members that nobody asked for.
     pub fn finish(self, faults: &mut Faults) {
         for name in self.map.keys().filter(|name| !self.asked.contains(&name.as_str())) {
+            let pointer = self.path.pointer() + &pointer_segment(name);
             match faults.unknown {
-                Unknown::Ignored => faults.ignored.push(self.path.pointer() + &pointer_segment(name)),
-                Unknown::Refused => self.fault_at(name, faults, EXTRA),
-                Unknown::Corrected => self.fault_at(name, faults, correction(name, &self.asked)),
+                Unknown::Ignored => faults.ignored.push(pointer),
+                Unknown::Refused => faults.misname(pointer, || EXTRA.to_owned()),
+                Unknown::Corrected => faults.misname(pointer, || correction("key", name, &self.asked)),
             }
         }
     }
 }
 
-/// What to say of a word that is not among `allowed`: the nearest one, if one is near, and all of them.
-pub fn correction(word: &str, allowed: &[&str]) -> String {
+/// What to say of a `word` that names no `thing`, since it is not among `allowed`: the nearest one, if one is near,
+/// and all of them.
+pub fn correction(thing: &str, word: &str, allowed: &[&str]) -> String {
+    /// What is longer than this, in bytes, is no slip of the pen, and not worth the time that comparing takes.
+    const LONGEST: usize = 128;
     let near = allowed
         .iter()
+        .filter(|candidate| word.len() <= LONGEST && candidate.len() <= LONGEST)
         .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
-        .filter(|(likeness, _)| *likeness > 0.8)
+        .filter(|(likeness, candidate)| *likeness > 0.8 || is_slip(word, candidate))
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
     match near {
-        Some((_, near)) => format!("unknown key; did you mean `{near}`? Allowed here: {}", listed(allowed)),
-        None => format!("unknown key; allowed here: {}", listed(allowed)),
+        Some((_, near)) => {
+            format!("unknown {thing}; did you mean `{near}`? Allowed here: {}", listed(allowed))
+        }
+        None if allowed.is_empty() => format!("unknown {thing}; there is none"),
+        None => format!("unknown {thing}; allowed here: {}", listed(allowed)),
     }
 }
 
-/// `a`, `b` and `c`, as a sentence has them.
+/// Whether one letter is missing, added, wrong or swapped with its neighbour.
+fn is_slip(word: &str, meant: &str) -> bool {
+    word.len() > 2 && strsim::osa_distance(word, meant) == 1
+}
+
+/// `a`, `b` and `c`, as a sentence has them; of very many, the first.
 pub fn listed(words: &[&str]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+    const MOST: usize = 24;
+    let list = words.iter().take(MOST).map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    match words.len().saturating_sub(MOST) {
+        0 => list,
+        more => format!("{list} and {more} more"),
+    }
 }
 
 /// The kind of a value; never the value (DET-8).
@@ -307,5 +390,39 @@ mod tests {
             Unknown::Corrected,
             &[("/a~1lst", "unknown key; did you mean `a/list`? Allowed here: `name`, `a/list`")],
         );
+    }
+
+    #[track_caller]
+    fn check_choice(value: &Value, expected: Result<usize, (&str, &str)>) {
+        let mut faults = Faults::new(Unknown::Corrected);
+        let root = Node::root(value);
+        let chosen = root.choice(&mut faults, "step", &["say", "wait"]).map(|(index, _)| index);
+        let fault = faults.details.first().map(|d| (d.path.as_str(), d.reason.as_str()));
+        assert_eq!(chosen.ok_or(fault), expected.map_err(Some), "{value}");
+    }
+
+    #[test]
+    fn a_choice_has_one_known_key() {
+        check_choice(&json!({ "wait": null }), Ok(1));
+        check_choice(&json!({ "x": 1 }), Err(("/x", "unknown step; allowed here: `say`, `wait`")));
+        let many = "must have exactly one key, not 2: one of `say`, `wait`";
+        check_choice(&json!({ "say": 1, "wait": 2 }), Err(("", many)));
+        check_choice(&json!("say"), Err(("", "must be an object, not a string")));
+    }
+
+    #[test]
+    fn the_nearest_name_is_told_and_what_is_told_is_bounded() {
+        let near = "unknown tool; did you mean `echo`? Allowed here: `echo`, `add`";
+        assert_eq!(correction("tool", "ecko", &["echo", "add"]), near);
+        assert_eq!(correction("tool", "ecko", &[]), "unknown tool; there is none");
+        assert!(correction("step", "sya", &["fail", "say"]).contains("did you mean `say`?"));
+        assert!(!correction("step", "x", &["y"]).contains("did you mean"));
+        assert!(listed(&["a"; 100]).ends_with("`a` and 76 more"));
+
+        let mut faults = Faults::new(Unknown::Corrected);
+        let many = Value::from(vec!["ecko"; 2 * MOST_FAULTS]);
+        Node::root(&many)
+            .items(&mut faults, |item, faults| item.name_of(faults, "tool", &["echo"]).map(drop));
+        assert_eq!(faults.details.len(), MOST_FAULTS);
     }
 }

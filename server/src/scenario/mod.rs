@@ -1,90 +1,123 @@
-//! TEMPORARY until the scenario module is merged.
-use crate::clock::Mode;
+//! The scenario file: what a workspace holds, and what its agent does.
+//!
+//! [`Scenario::read`] takes YAML or JSON, from a file or a request, and either understands all of it or says
+//! everything that is wrong with it, each with line, column, path and what is allowed there. A part of the file is
+//! read in the module of its name.
+
+mod agent;
+pub mod duration;
+mod furnish;
+pub mod problem;
+pub mod settings;
+pub mod source;
+pub mod workspace;
+
+use pantheon_core::Variants;
 use pantheon_core::turn::Script;
-use pantheon_core::*;
-use std::time::Duration;
-/// x
-#[derive(Debug, Clone, Default)]
-pub struct FileSettings {
-    /// x
-    pub keep_alive: Option<Duration>,
-    /// x
-    pub resume_deadline: Option<Duration>,
-    /// x
-    pub start_after: Option<Duration>,
-    /// x
-    pub journal_frames: Option<bool>,
-}
-/// x
-#[derive(Debug, Clone, Copy)]
-pub struct ClockSetting {
-    /// x
-    pub mode: Mode,
-    /// x
-    pub now: Option<Timestamp>,
-}
-/// x
-#[derive(Debug, Clone)]
-pub struct WorkspaceSpec {
-    /// x
-    pub id: Option<String>,
-}
-impl WorkspaceSpec {
-    /// x
-    pub fn add_to(&self, _: &mut World, _: Timestamp) {}
-}
-/// x
+use serde_json::Value;
+
+use crate::decode::{Faults, Members, Node, Unknown};
+
+pub use duration::parse_duration;
+pub use problem::Problem;
+pub use settings::{ClockSetting, Settings};
+use source::Source;
+use workspace::ToolNames;
+pub use workspace::{AgentSpec, WorkspaceSpec};
+
+/// How many characters the name of a scenario may have.
+const MOST_CHARACTERS: usize = 255;
+
+/// A scenario file, understood. `None` is what it doesn't say.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// x
+    /// What reports call it.
     pub name: Option<String>,
-    /// x
+    /// What it shows, for people.
+    pub summary: Option<String>,
+    /// The ids of the contract's rules that it is about.
+    pub rules: Vec<String>,
+    /// What ids and chance are made from.
     pub seed: Option<u64>,
-    /// x
+    /// How time passes.
     pub clock: Option<ClockSetting>,
-    /// x
+    /// Which second readings of the contract hold.
     pub variants: Option<Variants>,
-    /// x
-    pub settings: FileSettings,
-    /// x
+    /// The server's times, and what the journal keeps.
+    pub settings: Settings,
+    /// What a new workspace holds instead of the demo.
     pub workspace: Option<WorkspaceSpec>,
-    /// x
+    /// What the agent does; none: the built-in agent.
     pub agent: Option<Script>,
-    /// x
-    pub source: serde_json::Value,
+    /// The document as it was read.
+    pub source: Value,
 }
-/// x
-#[derive(Debug, Clone)]
-pub struct Problem {
-    /// x
-    pub line: usize,
-    /// x
-    pub column: usize,
-    /// x
-    pub path: String,
-    /// x
-    pub message: String,
-}
-impl std::fmt::Display for Problem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.message)
-    }
-}
+
 impl Scenario {
-    /// x
-    pub fn read(_: &str, _: &str) -> Result<Self, Vec<Problem>> {
-        Err(vec![])
+    /// Reads the `text` of a scenario, YAML or JSON; problems name it `file`.
+    ///
+    /// # Errors
+    /// What is wrong with it, from the top down: its first fault as YAML, or else up to
+    /// [`problem::MOST_PROBLEMS`] faults as a scenario.
+    pub fn read(text: &str, file: &str) -> Result<Self, Vec<Problem>> {
+        let source = Source::read(text).map_err(|error| vec![Problem::of_syntax(error, file)])?;
+        let mut faults = Faults::new(Unknown::Corrected);
+        let root = Node::root(&source.value);
+        let members = root.members(&mut faults);
+        match members.map(|members| Self::of(members, &source.value, &mut faults)) {
+            Some(scenario) if faults.details.is_empty() => Ok(scenario),
+            Some(_) | None => Err(Problem::of_faults(&faults, &source, file)),
+        }
+    }
+
+    fn of(mut members: Members<'_, '_>, document: &Value, faults: &mut Faults) -> Self {
+        let tools = ToolNames::of(document);
+        let name = members.optional("scenario").and_then(|name| name.words(faults, MOST_CHARACTERS));
+        let summary = members.optional("summary").and_then(|summary| summary.text(faults));
+        let rules = members
+            .optional("rules")
+            .and_then(|rules| rules.items(faults, |rule, faults| rule_id(&rule, faults)));
+        let seed = members.optional("seed").and_then(|seed| seed.count(faults));
+        let clock = members.optional("clock").and_then(|clock| ClockSetting::read(&clock, faults));
+        let variants =
+            members.optional("variants").and_then(|variants| settings::variants(&variants, faults));
+        let settings = members.optional("settings").and_then(|settings| Settings::read(&settings, faults));
+        let workspace =
+            members.optional("workspace").and_then(|node| WorkspaceSpec::read(&node, &tools, faults));
+        let agent = members.optional("agent").and_then(|agent| agent::read(&agent, &tools, faults));
+        for later in ["faults", "expect"] {
+            if let Some(node) = members.optional(later) {
+                node.fault(faults, format!("this version does not read `{later}` yet; leave it out"));
+            }
+        }
+        members.finish(faults);
+        Self {
+            name: name.map(str::to_owned),
+            summary: summary.map(str::to_owned),
+            rules: rules.unwrap_or_default(),
+            seed,
+            clock,
+            variants,
+            settings: settings.unwrap_or_default(),
+            workspace,
+            agent,
+            source: document.clone(),
+        }
     }
 }
-/// x
-pub fn parse_duration(t: &str) -> Option<Duration> {
-    let (n, u) = t.split_at(t.find(|c: char| !c.is_ascii_digit())?);
-    let n: u64 = n.parse().ok()?;
-    Some(match u {
-        "ms" => Duration::from_millis(n),
-        "s" => Duration::from_secs(n),
-        "m" => Duration::from_secs(60 * n),
-        "h" => Duration::from_secs(3600 * n),
-        _ => return None,
-    })
+
+/// The id of a rule: `RES-3`, `C-TOOL-5`. Whether the contract has it is not judged.
+fn rule_id(node: &Node<'_, '_>, faults: &mut Faults) -> Option<String> {
+    let parse = |text: &str| {
+        let (topic, number) = text.strip_prefix("C-").unwrap_or(text).split_once('-')?;
+        let fits = (1..=16).contains(&topic.len())
+            && topic.bytes().all(|b| b.is_ascii_uppercase())
+            && (1..=4).contains(&number.len())
+            && number.bytes().all(|b| b.is_ascii_digit());
+        fits.then(|| text.to_owned())
+    };
+    node.parsed(faults, "the id of a rule, such as `RES-3` or `C-TOOL-5`", parse)
 }
+
+#[cfg(test)]
+mod tests;

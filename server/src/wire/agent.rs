@@ -53,35 +53,35 @@ pub fn agent(agent: &Agent) -> AgentBody<'_> {
 
 /// Reads a request for a new agent.
 pub fn new_agent(members: &mut Members<'_, '_>, faults: &mut Faults) -> Option<NewAgent> {
-    let name = members.required("name", faults).and_then(|node| node.words(faults, 255)).map(str::to_owned);
-    let rest = agent_spec(members, faults);
-    Some(NewAgent { name: name?, ..rest? })
+    let name = members.required("name", faults).and_then(|node| node.words(faults, MOST_CHARACTERS));
+    let slug = members.required("slug", faults).and_then(|node| node.words(faults, MOST_CHARACTERS));
+    let tools = texts(members, "tools", faults);
+    let spec = spec(members, faults);
+    Some(NewAgent { name: name?.to_owned(), slug: slug?.to_owned(), tools, ..spec })
 }
 
-/// Reads all of an agent but its name; also what an entry of a scenario's `workspace.agents` shares with one.
-pub fn agent_spec(members: &mut Members<'_, '_>, faults: &mut Faults) -> Option<NewAgent> {
-    let slug = members.required("slug", faults).and_then(|node| node.words(faults, 255)).map(str::to_owned);
+/// Reads what an agent is beside its name, its slug and its tools; so does an entry of a scenario's
+/// `workspace.agents`.
+pub fn spec(members: &mut Members<'_, '_>, faults: &mut Faults) -> NewAgent {
     let model = optional_text(members, "model", faults);
     let system_prompt = optional_text(members, "system_prompt", faults);
-    let tools = members
-        .optional("tools")
-        .and_then(|node| node.items(faults, |item, faults| item.text(faults).map(str::to_owned)));
-    let tool_requirements = members
-        .optional("tool_requirements")
-        .and_then(|node| node.items(faults, |item, faults| requirement(&item, faults)));
+    let requirements = members.optional("tool_requirements");
+    let tool_requirements =
+        requirements.and_then(|node| node.items(faults, |item, faults| requirement(&item, faults)));
     let requires_sandbox = members.optional("requires_sandbox").and_then(|node| node.truth(faults));
     let metadata = members.optional("metadata").and_then(|node| node.map(faults)).cloned();
-    Some(NewAgent {
-        name: String::new(),
-        slug: slug?,
+    NewAgent {
         model,
         system_prompt,
-        tools: tools.unwrap_or_default(),
         tool_requirements: tool_requirements.unwrap_or_default(),
         requires_sandbox: requires_sandbox.unwrap_or_default(),
         metadata: metadata.unwrap_or_default(),
-    })
+        ..NewAgent::default()
+    }
 }
+
+/// How many characters a name or a slug may have.
+const MOST_CHARACTERS: usize = 255;
 
 fn requirement(node: &Node<'_, '_>, faults: &mut Faults) -> Option<ToolRequirement> {
     let mut members = node.members(faults)?;
@@ -120,16 +120,16 @@ pub fn deployment(deployment: &Deployment) -> DeploymentBody<'_> {
 pub fn new_deployment(members: &mut Members<'_, '_>, faults: &mut Faults) -> Option<NewDeployment> {
     let agent_id = members.required("agent_id", faults).and_then(|node| node.text(faults)).map(str::to_owned);
     let agent_version = members.optional("agent_version").and_then(|node| node.count(faults));
-    let definitions = members
-        .optional("tool_definition_ids")
-        .and_then(|node| node.items(faults, |item, faults| item.text(faults).map(str::to_owned)));
+    let tool_definition_ids = texts(members, "tool_definition_ids", faults);
     let model = optional_text(members, "model", faults);
-    Some(NewDeployment {
-        agent_id: agent_id?,
-        agent_version,
-        tool_definition_ids: definitions.unwrap_or_default(),
-        model,
-    })
+    Some(NewDeployment { agent_id: agent_id?, agent_version, tool_definition_ids, model })
+}
+
+/// The texts in the list called `name`; none where there is no such list.
+fn texts(members: &mut Members<'_, '_>, name: &'static str, faults: &mut Faults) -> Vec<String> {
+    let list = members.optional(name);
+    let texts = list.and_then(|node| node.items(faults, |item, faults| item.text(faults).map(str::to_owned)));
+    texts.unwrap_or_default()
 }
 
 /// The text of the member called `name`, if it is there.

@@ -155,8 +155,7 @@ fn schema<T>(
     match register(node.value.clone()) {
         Ok(schema) => Some(schema),
         Err(details) => {
-            let place = node.pointer();
-            faults.details.extend(details.into_iter().map(|detail| detail.under(&place)));
+            node.faults_inside(faults, details);
             None
         }
     }
