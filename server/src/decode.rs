@@ -256,7 +256,9 @@ pub struct Members<'v, 'p> {
 impl<'v, 'p> Members<'v, 'p> {
     /// The member called `name`, if it is there.
     pub fn optional(&mut self, name: &'static str) -> Option<Node<'v, 'p>> {
-        self.asked.push(name);
+        if !self.asked.contains(&name) {
+            self.asked.push(name);
+        }
         let value = self.map.get(name).filter(|value| !value.is_null())?;
         Some(Node { value, path: Path::Member(self.path, name) })
     }
