@@ -12,7 +12,8 @@ fn row(template: &Template) -> String {
 fn det_6_the_reason_templates_are_published() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema-errors.md");
     let page = std::fs::read_to_string(path).expect("the page is part of the repository");
-    let listed: Vec<&str> = page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| rule")).collect();
+    let listed: Vec<&str> =
+        page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| rule")).collect();
     let published: Vec<String> = [FRAMES, CONTENT, REGISTRATION].into_iter().flatten().map(row).collect();
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         println!("{}", published.join("\n"));

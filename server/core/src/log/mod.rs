@@ -1,6 +1,6 @@
 //! The event log of a session: written once, read by cursors. Live is replay that has caught up.
 //!
-//! Durable events stand in [`segments`], encoded; [`deltas`] keeps the few ephemeral ones that open streams may
+//! Durable events stand in `segments`, encoded; `deltas` keeps the few ephemeral ones that open streams may
 //! still want. A [`Reader`] walks both in the order in which they came, and knows when silence is due a
 //! keep-alive. Nothing here waits: who reads is told until when there is nothing to read.
 
