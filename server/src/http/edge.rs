@@ -19,7 +19,7 @@ use super::caller::Caller;
 use super::route;
 use crate::clock::{Clock, Mode};
 use crate::in_progress::Progress;
-use crate::journal::{self, Opened, Recorded, redacted_headers};
+use crate::journal::{self, Headers, Opened, Recorded};
 use crate::mock::Mock;
 use crate::wire::RunIds;
 
@@ -43,8 +43,9 @@ pub(super) async fn edge(State(mock): State<Arc<Mock>>, mut request: Request, ne
     let mut record = journal::Request {
         route: template.and_then(|template| route::name(request.method(), template)),
         method: request.method().clone(),
-        uri: request.uri().clone(),
-        headers: redacted_headers(request.headers()),
+        path: request.uri().path().into(),
+        query: request.uri().query().map(Into::into),
+        headers: Headers::of(request.headers()),
         body: None,
         status: StatusCode::OK,
         response_body: journal::Body::default(),

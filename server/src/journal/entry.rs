@@ -1,13 +1,11 @@
 //! One entry, kept as it came and written out when someone asks.
 
-use std::borrow::Cow;
-
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{Method, StatusCode};
 use bytes::Bytes;
 use pantheon_core::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::redact::without_key;
+use super::redact::{Headers, without_key};
 
 /// A body longer than this stands in the journal cut, with its length told.
 const MOST_BODY: usize = 64 * 1024;
@@ -122,10 +120,12 @@ pub struct Request {
     pub route: Option<&'static str>,
     /// Its method.
     pub method: Method,
-    /// Its target.
-    pub uri: Uri,
+    /// The path of its target.
+    pub path: Box<str>,
+    /// The query of its target.
+    pub query: Option<Box<str>>,
     /// Its headers, redacted.
-    pub headers: HeaderMap,
+    pub headers: Headers,
     /// Its body, as far as it was read.
     pub body: Option<Body>,
     /// The answer's status.
@@ -180,11 +180,9 @@ pub struct Body {
 }
 
 impl Body {
-    /// Keeps `body`, or its beginning; a long one is not held in memory for it.
-    pub fn of(body: &Bytes) -> Self {
-        let kept =
-            if body.len() > MOST_BODY { Bytes::copy_from_slice(&body[..MOST_BODY]) } else { body.clone() };
-        Self { kept, length: body.len() }
+    /// Keeps a copy of `body`, or of its beginning: the body itself may hold on to a larger buffer.
+    pub fn of(body: &[u8]) -> Self {
+        Self { kept: Bytes::copy_from_slice(&body[..body.len().min(MOST_BODY)]), length: body.len() }
     }
 
     /// As JSON where it is whole and JSON, and as text otherwise.
@@ -215,13 +213,13 @@ impl Recorded {
 impl Entry {
     /// How many bytes it holds, roughly.
     pub(super) fn weight(&self) -> usize {
-        const BASE: usize = 256;
+        const BASE: usize = 512;
         let request = |request: &Request| {
             let headers: usize =
-                request.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+                request.headers.iter().map(|(name, value)| name.len() + value.len() + 32).sum();
             let bodies =
                 request.body.as_ref().map_or(0, |body| body.kept.len()) + request.response_body.kept.len();
-            headers + bodies + request.uri.path().len() + request.uri.query().map_or(0, str::len)
+            headers + bodies + request.path.len() + request.query.as_deref().map_or(0, str::len)
         };
         BASE + match &self.recorded {
             Recorded::Request(it) => request(it),
@@ -293,11 +291,15 @@ impl Request {
             tell("route", route.into());
         }
         tell("method", self.method.as_str().into());
-        tell("path", without_key(self.uri.path().to_owned(), key).into());
-        if let Some(query) = self.uri.query() {
-            tell("query", without_key(query.to_owned(), key).into());
+        tell("path", without_key(self.path.to_string(), key).into());
+        if let Some(query) = &self.query {
+            tell("query", without_key(query.to_string(), key).into());
         }
-        tell("headers", self.render_headers(key));
+        let headers = self.headers.iter();
+        let headers: Map<String, Value> = headers
+            .map(|(name, value)| (name.to_owned(), without_key(value.to_owned(), key).into()))
+            .collect();
+        tell("headers", headers.into());
         if let Some(body) = self.body.as_ref().filter(|body| body.length > 0) {
             tell("body", body.render(key));
         }
@@ -318,21 +320,6 @@ impl Request {
             tell("ignored", json!(self.ignored));
         }
         out
-    }
-
-    /// Header names in lower case; several of one name joined by commas.
-    fn render_headers(&self, key: &str) -> Value {
-        let mut out = Map::new();
-        for name in self.headers.keys() {
-            let values: Vec<Cow<'_, str>> = self
-                .headers
-                .get_all(name)
-                .iter()
-                .map(|value| String::from_utf8_lossy(value.as_bytes()))
-                .collect();
-            out.insert(name.as_str().to_owned(), without_key(values.join(", "), key).into());
-        }
-        Value::Object(out)
     }
 }
 

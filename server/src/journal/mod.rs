@@ -10,7 +10,7 @@ use pantheon_core::Timestamp;
 use tokio::sync::watch;
 
 pub use entry::{Body, Closed, Entry, Kind, Opened, Recorded, Request};
-pub use redact::redacted_headers;
+pub use redact::Headers;
 
 use crate::clock::Stopwatch;
 
