@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pantheon_core::effect::FiredKind;
+use pantheon_core::effect::{Fired, FiredKind};
 use pantheon_core::log::Read;
 use pantheon_core::session::SessionIx;
 use pantheon_core::stream::StreamIx;
@@ -70,6 +70,17 @@ impl std::fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("ApiKey([redacted])")
     }
+}
+
+/// What an advance brought.
+#[derive(Debug)]
+pub(crate) struct Advanced {
+    /// What the clock shows now.
+    pub(crate) now: Timestamp,
+    /// What became due, in order.
+    pub(crate) fired: Vec<Fired>,
+    /// How much more became due than is told.
+    pub(crate) untold: u64,
 }
 
 /// A stream that has been opened, and what tells it to look again.
@@ -192,9 +203,19 @@ impl Workspace {
     }
 
     /// Reads on from where `stream` is; `None` once its world is gone.
-    pub fn read_stream(&self, stream: StreamIx, epoch: u64, most_bytes: usize) -> Option<(Read, Timestamp)> {
+    pub fn read_stream(
+        self: &Arc<Self>,
+        stream: StreamIx,
+        epoch: u64,
+        most_bytes: usize,
+    ) -> Option<(Read, Timestamp)> {
         let mut held = self.held();
         let now = self.clock.now();
+        // What is due comes before the silence after it.
+        if held.world.next_deadline().is_some_and(|at| at <= now) {
+            held.world.settle(now);
+            self.publish(&mut held, now);
+        }
         (held.epoch == epoch).then(|| (held.world.read_stream(stream, now, most_bytes), now))
     }
 
@@ -239,7 +260,7 @@ impl Workspace {
     pub(crate) fn advance<E>(
         self: &Arc<Self>,
         target: impl FnOnce(&World, Timestamp) -> Result<Timestamp, E>,
-    ) -> Result<(Timestamp, Vec<pantheon_core::effect::Fired>), E> {
+    ) -> Result<Advanced, E> {
         let mut held = self.held();
         let from = self.clock.now();
         held.world.settle(from);
@@ -247,8 +268,8 @@ impl Workspace {
         let to = target(&held.world, from)?;
         held.world.advance(to);
         self.clock.set(to);
-        let fired = self.publish(&mut held, to);
-        Ok((to, fired))
+        let (fired, untold) = self.publish(&mut held, to);
+        Ok(Advanced { now: to, fired, untold })
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -256,9 +277,9 @@ impl Workspace {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells everyone concerned what has happened; returns what time brought.
-    fn publish(self: &Arc<Self>, held: &mut Held, now: Timestamp) -> Vec<pantheon_core::effect::Fired> {
-        let Effects { touched, queued, fired, notes } = held.world.take_effects();
+    /// Tells everyone concerned what has happened; returns what time brought, and how much more than that.
+    fn publish(self: &Arc<Self>, held: &mut Held, now: Timestamp) -> (Vec<Fired>, u64) {
+        let Effects { touched, queued, fired, untold, notes } = held.world.take_effects();
         for session in touched {
             if let Some(head) = held.heads.get(&session) {
                 head.send_replace(());
@@ -281,7 +302,7 @@ impl Workspace {
             self.journal.write(now, Recorded::Note { run_id, session_id, text });
         }
         self.set_timer(held);
-        fired
+        (fired, untold)
     }
 
     /// Begins a queued run after `span` of real time: RUN-5 says so, whatever the clock.

@@ -12,10 +12,22 @@ pub struct Effects {
     pub touched: Vec<SessionIx>,
     /// Runs that wait for a stream, or for a moment to pass (RUN-5).
     pub queued: Vec<RunIx>,
-    /// What time brought, in order.
+    /// What time brought, in order; at most [`MOST_FIRED`].
     pub fired: Vec<Fired>,
+    /// How much more it brought.
+    pub untold: u64,
     /// What a user should know of his script.
     pub notes: Vec<Note>,
+}
+
+/// How many firings are told one by one.
+pub const MOST_FIRED: usize = 10_000;
+
+impl Effects {
+    /// Tells of a firing, or counts it.
+    pub(crate) fn fire(&mut self, fired: Fired) {
+        if self.fired.len() < MOST_FIRED { self.fired.push(fired) } else { self.untold += 1 }
+    }
 }
 
 /// Something that time brought.

@@ -14,10 +14,7 @@ use crate::http::answer::{Answer, ApiError};
 use crate::http::body;
 use crate::http::caller::Caller;
 use crate::scenario::parse_duration;
-use crate::workspace::Workspace;
-
-/// How many of the things that an advance brought are told; the rest is counted.
-const MOST_TOLD: usize = 10_000;
+use crate::workspace::{Advanced, Workspace};
 
 pub(super) async fn get(caller: Caller) -> Answer {
     Answer::ok(&shown(&caller.workspace))
@@ -71,13 +68,12 @@ pub(super) async fn advance(caller: Caller, request: Request) -> Result<Answer, 
             "the clock is real and moves by itself: PUT /__mock/clock {\"mode\": \"virtual\"} first";
         return Err(ApiError::new(StatusCode::CONFLICT, "clock_is_real", message));
     }
-    let (now, fired) = workspace.advance(|world, from| resolve(&target, world, from))?;
+    let Advanced { now, fired, untold } = workspace.advance(|world, from| resolve(&target, world, from))?;
     workspace.streams_settled().await;
-    let told: Vec<Value> = fired.iter().take(MOST_TOLD).map(|fired| render(workspace, fired)).collect();
-    let omitted = fired.len() - told.len();
-    let mut answer = json!({ "now": now, "fired": told });
-    if omitted > 0 {
-        answer["omitted"] = omitted.into();
+    let fired: Vec<Value> = fired.iter().map(|fired| render(workspace, fired)).collect();
+    let mut answer = json!({ "now": now, "fired": fired });
+    if untold > 0 {
+        answer["omitted"] = untold.into();
     }
     Ok(Answer::ok(&answer))
 }

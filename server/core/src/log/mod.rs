@@ -10,6 +10,7 @@ mod segments;
 
 use bytes::Bytes;
 
+pub(crate) use reader::bounded_silence;
 pub use reader::{Read, Reader, Then};
 
 use crate::time::Timestamp;

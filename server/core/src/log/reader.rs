@@ -198,6 +198,29 @@ impl Room {
     }
 }
 
+/// Of one silence at most so many comments are sent, however long it was: who lets years pass in a moment learns
+/// nothing from the rest.
+const MOST_KEEP_ALIVES: u32 = 10_000;
+
+impl Reader {
+    /// Leaves out the beginning of a silence until `until` that is longer than is worth telling.
+    pub(crate) fn skip_silence(&mut self, until: Timestamp, interval: Duration) {
+        self.quiet_since = bounded_silence(self.quiet_since, until, interval);
+    }
+}
+
+/// Where a silence from `since` to `until` begins to be told.
+pub(crate) fn bounded_silence(since: Timestamp, until: Timestamp, interval: Duration) -> Timestamp {
+    let told = interval.saturating_mul(MOST_KEEP_ALIVES);
+    let whole = until.since(since);
+    if interval.is_zero() || whole <= told {
+        return since;
+    }
+    // A whole number of intervals is left out, so that what is told keeps its rhythm.
+    let left_out = (whole - told).as_millis().div_ceil(interval.as_millis().max(1)) * interval.as_millis();
+    since.after(Duration::from_millis(u64::try_from(left_out).unwrap_or(u64::MAX)))
+}
+
 /// Writes the keep-alives that were due by `until`.
 fn keep_alives(
     out: &mut Vec<u8>,
@@ -206,6 +229,7 @@ fn keep_alives(
     interval: Duration,
     most_bytes: usize,
 ) -> Room {
+    reader.skip_silence(until, interval);
     while let Some(due) = reader.next_keep_alive(interval).filter(|due| *due <= until) {
         if out.len() >= most_bytes {
             return Room::Full;

@@ -72,7 +72,7 @@ impl World {
             TimerKind::Deadline => FiredKind::Deadline { run_id, session_id },
             TimerKind::Wait => FiredKind::Wait { run_id, session_id },
         };
-        self.effects().fired.push(Fired { at, what });
+        self.effects().fire(Fired { at, what });
     }
 }
 

@@ -1,5 +1,7 @@
 //! A resume with its key (RES-1 to RES-15), and another client's answer.
 
+use std::collections::HashSet;
+
 use super::{Answer, Phase, RunIx, ToolResult};
 use crate::detail::Detail;
 use crate::idempotency::{Keyed, Scope};
@@ -16,6 +18,10 @@ impl World {
         results: Result<Vec<ToolResult>, Vec<Detail>>,
         now: Timestamp,
     ) -> Result<Reply, Rejection> {
+        if self.run_at(ix).is_none() {
+            return Err(Rejection::NotFound("run"));
+        }
+        let results = results.and_then(each_event_once);
         let scope = Scope::Resume(ix);
         let history = self.ledger.judge(scope, keyed);
         let answer = match (results, history) {
@@ -30,12 +36,13 @@ impl World {
         };
         let binds = match &answer {
             Ok(_) => true,
-            Err(Rejection::LimitExceeded { .. } | Rejection::NotFound(_)) => false,
+            // RES-15 is not among the rules that `sticky-keys` names.
+            Err(Rejection::LimitExceeded { .. } | Rejection::NotFound(_) | Rejection::RunNotActive) => false,
             Err(_) => self.settings.variants.sticky_keys && self.room_for_key().is_ok(),
         };
         if binds {
             let in_progress = self.settings.variants.in_progress_409;
-            self.ledger.bind(scope, keyed, answer.clone(), in_progress && answer.is_ok());
+            self.ledger.bind(scope, keyed, answer.clone(), in_progress);
         }
         answer
     }
@@ -63,4 +70,23 @@ impl World {
         let resumed = self.accept(ix, &results, now)?;
         Ok(Reply::Resumed(Box::new(resumed)))
     }
+}
+
+/// RES-10: a request answers at least one event, and none twice.
+fn each_event_once(results: Vec<ToolResult>) -> Result<Vec<ToolResult>, Vec<Detail>> {
+    if results.is_empty() {
+        return Err(vec![Detail::new("/events", "it holds no result")]);
+    }
+    let mut seen = HashSet::new();
+    let again =
+        results.iter().enumerate().filter(|(_, result)| !seen.insert(result.in_reply_to_event_id.as_str()));
+    let faults: Vec<Detail> = again
+        .map(|(at, _)| {
+            Detail::new(
+                format!("/events/{at}/in_reply_to_event_id"),
+                "an earlier result of this request answers it",
+            )
+        })
+        .collect();
+    if faults.is_empty() { Ok(results) } else { Err(faults) }
 }

@@ -9,7 +9,7 @@ use super::World;
 use crate::effect::{Fired, FiredKind};
 use crate::event::{Ephemeral, EphemeralBody, encode_ephemeral};
 use crate::id::Kind;
-use crate::log::{Read, Then};
+use crate::log::{Read, Then, bounded_silence};
 use crate::rejection::Rejection;
 use crate::reply::Reply;
 use crate::session::SessionIx;
@@ -108,6 +108,7 @@ impl World {
     /// Lets everything happen that is due by `now`, as [`World::settle`] does, and tells of the keep-alives too:
     /// in order of time, and at one moment keep-alives, then deadlines, then waits.
     pub fn advance(&mut self, now: Timestamp) {
+        self.skip_silences(now);
         let due = |world: &Self, ix, opened| world.keep_alive_due(ix).map(|due| Reverse((due, opened, ix)));
         let open = self.streams.iter().filter_map(|(ix, stream)| due(self, ix, stream.opened));
         let mut silences: BinaryHeap<Reverse<(Timestamp, u64, StreamIx)>> = open.collect();
@@ -126,6 +127,17 @@ impl World {
                 (Some(at), _) => self.settle(at),
                 (None, _) => return,
             }
+        }
+    }
+
+    /// Of a long silence only the end is told, as streams send it.
+    fn skip_silences(&mut self, now: Timestamp) {
+        let places: Vec<StreamIx> = self.streams.iter().map(|(ix, _)| ix).collect();
+        for ix in places {
+            let Some(stream) = self.streams.get_mut(ix) else { continue };
+            let since = self.sessions[stream.session.0 as usize].log.quiet_since(&stream.reader);
+            let since = since.max(stream.told_until);
+            stream.told_until = stream.told_until.max(bounded_silence(since, now, self.settings.keep_alive));
         }
     }
 
@@ -150,6 +162,6 @@ impl World {
         let Some(stream) = self.streams.get_mut(ix) else { return };
         stream.told_until = due;
         let session_id = self.sessions[stream.session.0 as usize].id.clone();
-        self.effects().fired.push(Fired { at: due, what: FiredKind::KeepAlive { stream: ix, session_id } });
+        self.effects().fire(Fired { at: due, what: FiredKind::KeepAlive { stream: ix, session_id } });
     }
 }
