@@ -7,7 +7,7 @@ use bytes::Bytes;
 use pantheon_core::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::redact::without_key;
+use super::redact::{value_without_key, without_encoded_key, without_key};
 
 /// A body longer than this stands in the journal cut, with its length told.
 const MOST_BODY: usize = 64 * 1024;
@@ -189,12 +189,16 @@ impl Body {
 
     /// As JSON where it is whole and JSON, and as text otherwise.
     fn render(&self, key: &str) -> Value {
+        if self.kept.len() == self.length
+            && let Ok(value) = serde_json::from_slice(&self.kept)
+        {
+            return value_without_key(value, key);
+        }
         let mut text = without_key(String::from_utf8_lossy(&self.kept).into_owned(), key);
         if self.kept.len() < self.length {
             text.push_str(&format!("… [{} bytes in all]", self.length));
-            return text.into();
         }
-        serde_json::from_str(&text).unwrap_or(Value::String(text))
+        text.into()
     }
 }
 
@@ -293,9 +297,9 @@ impl Request {
             tell("route", route.into());
         }
         tell("method", self.method.as_str().into());
-        tell("path", without_key(self.uri.path().to_owned(), key).into());
+        tell("path", without_encoded_key(self.uri.path().to_owned(), key).into());
         if let Some(query) = self.uri.query() {
-            tell("query", without_key(query.to_owned(), key).into());
+            tell("query", without_encoded_key(query.to_owned(), key).into());
         }
         tell("headers", self.render_headers(key));
         if let Some(body) = self.body.as_ref().filter(|body| body.length > 0) {
@@ -315,7 +319,7 @@ impl Request {
         }
         tell("request_id", self.request_id.as_str().into());
         if !self.ignored.is_empty() {
-            tell("ignored", json!(self.ignored));
+            tell("ignored", value_without_key(json!(self.ignored), key));
         }
         out
     }
@@ -330,7 +334,7 @@ impl Request {
                 .iter()
                 .map(|value| String::from_utf8_lossy(value.as_bytes()))
                 .collect();
-            out.insert(name.as_str().to_owned(), without_key(values.join(", "), key).into());
+            out.insert(name.as_str().to_owned(), without_encoded_key(values.join(", "), key).into());
         }
         Value::Object(out)
     }

@@ -30,8 +30,10 @@ impl World {
         };
         let binds = match &answer {
             Ok(_) => true,
-            Err(Rejection::LimitExceeded { .. } | Rejection::NotFound(_)) => false,
-            Err(_) => self.settings.variants.sticky_keys && self.room_for_key().is_ok(),
+            Err(refusal) => {
+                let is_sticky = self.settings.variants.sticky_keys && sticks(refusal);
+                is_sticky && self.room_for_key().is_ok()
+            }
         };
         if binds {
             let in_progress = self.settings.variants.in_progress_409;
@@ -62,5 +64,29 @@ impl World {
             .collect();
         let resumed = self.accept(ix, &results, now)?;
         Ok(Reply::Resumed(Box::new(resumed)))
+    }
+}
+
+/// Whether a refusal binds its key under `sticky-keys`: those of RES-4 and RES-6 to RES-12 do.
+fn sticks(refusal: &Rejection) -> bool {
+    match refusal {
+        Rejection::Invalid(_)
+        | Rejection::InvalidEventReference(_)
+        | Rejection::EventAlreadyResolved { .. }
+        | Rejection::EventExpired { .. }
+        | Rejection::ToolResultInvalid(_) => true,
+        Rejection::NotFound(_)
+        | Rejection::ToolNameTaken { .. }
+        | Rejection::SlugTaken { .. }
+        | Rejection::AgentNotDeployed
+        | Rejection::SessionArchived
+        | Rejection::SessionBusy { .. }
+        | Rejection::RunNotActive
+        | Rejection::RunNotWaiting
+        | Rejection::KeyReused
+        | Rejection::KeyInProgress
+        | Rejection::InvalidLastEventId
+        | Rejection::LimitExceeded { .. }
+        | Rejection::ClockBackwards { .. } => false,
     }
 }
