@@ -64,11 +64,11 @@ impl Ledger {
     /// What the history of `keyed` says to a request: `None` where it has none, and the request is to be judged.
     pub(crate) fn judge(&self, scope: Scope, keyed: &Keyed) -> Option<Result<Reply, Rejection>> {
         let bound = self.bound.get(&Claim { scope, key: keyed.key.clone() })?;
-        // RES-13: while a key is in progress that is all there is to say, whatever comes with it.
-        Some(if bound.in_progress {
-            Err(Rejection::KeyInProgress)
-        } else if bound.body != keyed.body {
+        Some(if bound.body != keyed.body {
+            // Another body is a conflict, whether or not the first one is still in progress (RES-3).
             Err(Rejection::KeyReused)
+        } else if bound.in_progress {
+            Err(Rejection::KeyInProgress)
         } else {
             bound.answer.clone().map(|reply| Reply::Replayed(Box::new(reply)))
         })

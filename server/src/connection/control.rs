@@ -4,6 +4,9 @@
 //! stand behind a short lock. Who gives an order changes the state first and wakes the task then; the task registers
 //! to be woken first and looks at the state then. So no order is missed.
 
+mod flags;
+mod orders;
+
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -13,8 +16,11 @@ use std::task::{Poll, Waker};
 use futures_util::task::AtomicWaker;
 use tokio::sync::Notify;
 
+pub(super) use self::flags::Flags;
+use self::orders::Orders;
 use super::handle::{Allowance, Closed, Cut, Settled};
 
+/// One connection, shared by its handles and its task.
 pub(super) struct Control {
     id: u64,
     peer: SocketAddr,
@@ -25,46 +31,6 @@ pub(super) struct Control {
     reports: Mutex<Reports>,
     /// Rings after each new report, and when the connection closes.
     news: Notify,
-}
-
-/// A snapshot of a connection's state, as bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Flags(u8);
-
-impl Flags {
-    /// Writes have to ask [`Control::write`] how much they may write.
-    pub(super) const LIMITED: Self = Self(1);
-    /// A cut has to be carried out, before anything else is written.
-    pub(super) const CUT: Self = Self(1 << 1);
-    /// Someone waits for a report.
-    const AWAITED: Self = Self(1 << 2);
-    /// The connection is to end after the answer that it is at.
-    const FINISH: Self = Self(1 << 3);
-    /// The last write met a full socket.
-    const BLOCKED: Self = Self(1 << 4);
-    /// A write waits for an allowance.
-    const STALLED: Self = Self(1 << 5);
-    /// The client is in the middle of a request: its body has not been read to the end.
-    const RECEIVING: Self = Self(1 << 6);
-    const CLOSED: Self = Self(1 << 7);
-
-    pub(super) const fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    pub(super) const fn any_of(self, others: Self) -> bool {
-        self.0 & others.0 != 0
-    }
-}
-
-#[derive(Debug, Default)]
-struct Orders {
-    /// Wire bytes that may still be written; without bound if there is none.
-    allowance: Option<u64>,
-    /// Wire bytes until the cut, and the cut.
-    cut_after: Option<(u64, Cut)>,
-    /// The cut that has to be carried out.
-    cut: Option<Cut>,
 }
 
 /// Counts every time the task has tried to write what it has, while someone waits for that.
@@ -145,7 +111,7 @@ impl Control {
     pub(super) async fn flushed(&self) -> Result<(), Closed> {
         let waiting = Waiting::new(self);
         self.news_until(|| {
-            if self.reports().flushes >= waiting.since.flushes {
+            if self.reports().flushes > waiting.since.flushes {
                 Some(Ok(()))
             } else if self.is_closed() {
                 Some(Err(Closed))
@@ -188,35 +154,28 @@ impl Control {
     }
 
     pub(super) fn cut_after(&self, bytes: u64, how: Cut) {
-        let mut orders = self.orders();
-        orders.cut_after = Some((bytes, how));
-        self.publish(orders);
+        self.order(|orders| orders.cut_after(bytes, how));
     }
 
     pub(super) fn allow(&self, allowance: Allowance) {
-        let mut orders = self.orders();
-        orders.allowance = match allowance {
-            Allowance::Unlimited => None,
-            Allowance::Bytes(bytes) => Some(bytes),
-        };
-        self.publish(orders);
+        self.order(|orders| orders.allow(allowance));
     }
 
-    /// Lets the task see what has been ordered.
-    fn publish(&self, mut orders: MutexGuard<'_, Orders>) {
-        self.judge(&mut orders);
+    /// Gives an order, and lets the task see it.
+    fn order(&self, give: impl FnOnce(&mut Orders)) {
+        let mut orders = self.orders();
+        give(&mut orders);
+        self.announce(&orders);
         drop(orders);
         self.task.wake();
     }
 
-    /// Brings the flags in line with the orders, under the orders' lock.
-    fn judge(&self, orders: &mut Orders) {
-        if let Some((0, how)) = orders.cut_after {
-            orders.cut_after = None;
-            orders.cut.get_or_insert(how);
+    /// Brings the flags in line with the orders. Only for who holds the orders' lock.
+    fn announce(&self, orders: &Orders) {
+        if orders.due_cut().is_some() {
             self.raise(Flags::CUT);
         }
-        if orders.allowance.is_some() || orders.cut_after.is_some() {
+        if orders.are_limiting() {
             self.raise(Flags::LIMITED);
         } else {
             self.clear(Flags::LIMITED);
@@ -243,7 +202,7 @@ impl Control {
 
     /// The cut that has to be carried out now.
     pub(super) fn due_cut(&self) -> Option<Cut> {
-        if self.flags().any_of(Flags::CUT) { self.orders().cut } else { None }
+        if self.flags().any_of(Flags::CUT) { self.orders().due_cut() } else { None }
     }
 
     pub(super) fn receiving(&self, receiving: bool) {
@@ -264,7 +223,7 @@ impl Control {
         write: impl FnOnce(u64) -> Poll<Result<usize, E>>,
     ) -> Poll<Result<usize, E>> {
         let mut orders = self.orders();
-        if orders.cut.is_some() {
+        if orders.due_cut().is_some() {
             return Poll::Pending;
         }
         let room = orders.room();
@@ -276,7 +235,7 @@ impl Control {
         let outcome = write(room);
         if let Poll::Ready(Ok(bytes)) = outcome {
             orders.spend(bytes as u64);
-            self.judge(&mut orders);
+            self.announce(&orders);
         }
         outcome
     }
@@ -284,7 +243,7 @@ impl Control {
     /// Whether the write side may be closed: not while the wire is held.
     pub(super) fn may_end(&self) -> bool {
         let orders = self.orders();
-        if orders.cut.is_none() && orders.allowance != Some(0) {
+        if orders.due_cut().is_none() && !orders.stall() {
             return true;
         }
         drop(orders);
@@ -340,22 +299,6 @@ impl Control {
     pub(super) fn close(&self) {
         self.raise(Flags::CLOSED);
         self.news.notify_waiters();
-    }
-}
-
-impl Orders {
-    fn room(&self) -> u64 {
-        let until_cut = self.cut_after.map_or(u64::MAX, |(bytes, _)| bytes);
-        self.allowance.unwrap_or(u64::MAX).min(until_cut)
-    }
-
-    fn spend(&mut self, bytes: u64) {
-        if let Some(allowance) = &mut self.allowance {
-            *allowance -= bytes;
-        }
-        if let Some((until_cut, _)) = &mut self.cut_after {
-            *until_cut -= bytes;
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 /// A gauge of open connections. Cheap to clone; all clones show the same.
 ///
-/// It may be made before the app, so that the app can report it, and is handed to [`serve`](super::serve). Several
+/// It may be made before the app, so that the app can report it, and is handed to [`serve`](super::serve()). Several
 /// servers may share one.
 #[derive(Clone, Debug, Default)]
 pub struct Connections {

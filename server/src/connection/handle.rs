@@ -7,7 +7,7 @@ use super::control::Control;
 
 /// A handle to one connection: what it has written, and what it may still write.
 ///
-/// [`serve`](super::serve) puts one into the extensions of every request. It is cheap to clone, keeps neither the
+/// [`serve`](super::serve()) puts one into the extensions of every request. It is cheap to clone, keeps neither the
 /// socket nor the answer alive, and does nothing once the connection is closed. All methods may be called from any
 /// task, also from within the answer's body.
 ///

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioTimer;
 
-/// The bounds of [`serve`](super::serve). All times are real time: they guard sockets, not the contract.
+/// The bounds of [`serve`](super::serve()). All times are real time: they guard sockets, not the contract.
 ///
 /// Not adjustable: a request has at most 100 header fields, and HTTP gathers at most 64 KiB before it writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Limits {
     /// of a request may finish it, since closing at once would turn the FIN into a reset and could cost it the
     /// answer. A client that is to be reset may first take the bytes that precede the reset.
     pub linger: Duration,
-    /// How long [`serve`](super::serve) waits for open connections to finish once shutdown is requested.
+    /// How long [`serve`](super::serve()) waits for open connections to finish once shutdown is requested.
     pub grace: Duration,
 }
 

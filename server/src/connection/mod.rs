@@ -1,6 +1,6 @@
 //! The connection layer: HTTP/1.1 over TCP, with a handle to each connection.
 //!
-//! [`serve`] runs an [`axum::Router`] on a listener, one task a connection, and puts a [`Connection`] into the
+//! [`serve()`] runs an [`axum::Router`] on a listener, one task a connection, and puts a [`Connection`] into the
 //! extensions of every request. Through it whoever answers can act on the wire itself, below HTTP:
 //!
 //! - cut it after an exact byte, with a FIN or with a reset ([`Connection::cut`], [`Connection::cut_after`]);

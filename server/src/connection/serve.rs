@@ -97,7 +97,7 @@ impl Server {
         let wire = Wire::new(socket, Arc::clone(&control));
         let app = App::new(self.app.clone(), Arc::clone(&control));
         let http = self.http.serve_connection(TokioIo::new(wire), app);
-        let task = self.tasks.spawn(run(tenure, http, self.limits.linger));
+        let task = self.tasks.spawn(run(tenure, Box::new(http), self.limits.linger));
         self.open.insert(task.id(), control);
     }
 

@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-/// The side that is asked: [`serve`](super::serve) has one, and so may every stream that has to end itself.
+/// The side that is asked: [`serve`](super::serve()) has one, and so may every stream that has to end itself.
 #[derive(Clone, Debug)]
 pub struct Shutdown {
     requested: watch::Receiver<bool>,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_core::future::BoxFuture;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 
@@ -23,19 +24,21 @@ pub(super) type Http = http1::Connection<TokioIo<Wire>, App>;
 ///
 /// The tenure is the first argument, because the last to be dropped: it ends when the socket is closed, also if the
 /// task is aborted or panics.
-pub(super) async fn run(tenure: Tenure, mut http: Http, linger: Duration) {
+pub(super) async fn run(tenure: Tenure, mut http: Box<Http>, linger: Duration) {
     let control = &tenure.control;
     let mut finishing = false;
     let end = poll_fn(|cx| drive(&mut http, control, &mut finishing, cx)).await;
     // This drops the answer's body as well.
     let socket = http.into_parts().io.into_inner().into_socket();
     control.close();
-    match end {
-        End::Cut(Cut::Rst) => reset(socket, linger).await,
-        End::Cut(Cut::Fin) | End::Answered => close(socket, control.is_receiving(), linger).await,
-        End::Idle => close(socket, false, linger).await,
-        End::Failed { mid_request } => close(socket, mid_request || control.is_receiving(), linger).await,
-    }
+    // HTTP and the way it is closed are boxed, so that an idle connection has no room set aside for its end.
+    let closing: BoxFuture<'_, ()> = match end {
+        End::Cut(Cut::Rst) => Box::pin(reset(socket, linger)),
+        End::Cut(Cut::Fin) | End::Answered => Box::pin(close(socket, control.is_receiving(), linger)),
+        End::Idle => Box::pin(close(socket, false, linger)),
+        End::Failed { bad_head } => Box::pin(close(socket, bad_head || control.is_receiving(), linger)),
+    };
+    closing.await;
 }
 
 /// The time for which a connection exists: its end is noted, and counted.
@@ -66,7 +69,7 @@ enum End {
     /// The last answer that it was to give has been given, or the client has closed it between two requests.
     Answered,
     /// The client has gone, or was too slow or wrong, or the answer's body has failed.
-    Failed { mid_request: bool },
+    Failed { bad_head: bool },
 }
 
 fn drive(http: &mut Http, control: &Control, finishing: &mut bool, cx: &mut Context<'_>) -> Poll<End> {
@@ -87,6 +90,6 @@ fn drive(http: &mut Http, control: &Control, finishing: &mut bool, cx: &mut Cont
     outcome.map(|outcome| match outcome {
         Ok(()) if asked_now => End::Idle,
         Ok(()) => End::Answered,
-        Err(error) => End::Failed { mid_request: error.is_parse() || error.is_timeout() },
+        Err(error) => End::Failed { bad_head: error.is_parse() },
     })
 }

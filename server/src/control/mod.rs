@@ -14,15 +14,14 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn_with_state};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use serde_json::json;
 
 use crate::http::answer::{Answer, ApiError};
 use crate::http::caller::Caller;
-use crate::http::{dated, next_request_id, stranger};
+use crate::http::{by_machine_time, dated, next_request_id, stranger};
 use crate::mock::Mock;
-use crate::wire::RunIds;
 
 /// Where it begins.
 pub const PREFIX: &str = "/__mock";
@@ -51,8 +50,9 @@ pub fn router(mock: &Arc<Mock>) -> Router<Arc<Mock>> {
         .route(&format!("{PREFIX}/health"), get(health).fallback(wrong_method_plain))
 }
 
-async fn health() -> Answer {
-    Answer::ok(&json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
+async fn health() -> Response {
+    let answer = Answer::ok(&json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }));
+    by_machine_time(answer.into_response(), &next_request_id())
 }
 
 async fn no_such_path() -> ApiError {
@@ -64,7 +64,7 @@ async fn wrong_method() -> ApiError {
 }
 
 async fn wrong_method_plain() -> Response {
-    ApiError::method_not_allowed().render(&next_request_id(), RunIds::default())
+    stranger(&ApiError::method_not_allowed(), &next_request_id())
 }
 
 /// Lets a request through to its handler with its workspace, and renders what it refuses.

@@ -93,8 +93,12 @@ fn is_of_v1(path: &str) -> bool {
 
 /// The answer to someone who has no workspace, and so no clock but the machine's.
 pub(crate) fn stranger(refusal: &ApiError, request_id: &str) -> Response {
-    let now = Clock::new(Mode::Real, None).now();
-    dated(refusal.render(request_id, RunIds::default()), request_id, now)
+    by_machine_time(refusal.render(request_id, RunIds::default()), request_id)
+}
+
+/// A response that belongs to no workspace, with its request id and the machine's date.
+pub(crate) fn by_machine_time(response: Response, request_id: &str) -> Response {
+    dated(response, request_id, Clock::new(Mode::Real, None).now())
 }
 
 /// The answer with its request id, and the date of the workspace's clock (TIME-1).

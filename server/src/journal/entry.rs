@@ -5,7 +5,7 @@ use bytes::Bytes;
 use pantheon_core::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::redact::{Headers, without_key};
+use super::redact::{Headers, value_without_key, without_encoded_key, without_key};
 
 /// A body longer than this stands in the journal cut, with its length told.
 const MOST_BODY: usize = 64 * 1024;
@@ -187,12 +187,16 @@ impl Body {
 
     /// As JSON where it is whole and JSON, and as text otherwise.
     fn render(&self, key: &str) -> Value {
+        if self.kept.len() == self.length
+            && let Ok(value) = serde_json::from_slice(&self.kept)
+        {
+            return value_without_key(value, key);
+        }
         let mut text = without_key(String::from_utf8_lossy(&self.kept).into_owned(), key);
         if self.kept.len() < self.length {
             text.push_str(&format!("… [{} bytes in all]", self.length));
-            return text.into();
         }
-        serde_json::from_str(&text).unwrap_or(Value::String(text))
+        text.into()
     }
 }
 
@@ -291,13 +295,13 @@ impl Request {
             tell("route", route.into());
         }
         tell("method", self.method.as_str().into());
-        tell("path", without_key(self.path.to_string(), key).into());
+        tell("path", without_encoded_key(self.path.to_string(), key).into());
         if let Some(query) = &self.query {
-            tell("query", without_key(query.to_string(), key).into());
+            tell("query", without_encoded_key(query.to_string(), key).into());
         }
         let headers = self.headers.iter();
         let headers: Map<String, Value> = headers
-            .map(|(name, value)| (name.to_owned(), without_key(value.to_owned(), key).into()))
+            .map(|(name, value)| (name.to_owned(), without_encoded_key(value.to_owned(), key).into()))
             .collect();
         tell("headers", headers.into());
         if let Some(body) = self.body.as_ref().filter(|body| body.length > 0) {
@@ -317,7 +321,7 @@ impl Request {
         }
         tell("request_id", self.request_id.as_str().into());
         if !self.ignored.is_empty() {
-            tell("ignored", json!(self.ignored));
+            tell("ignored", value_without_key(json!(self.ignored), key));
         }
         out
     }

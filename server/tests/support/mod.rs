@@ -5,10 +5,13 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use pantheon_core::turn::{Script, Turn};
 use pantheon_mock::mock::Options;
 use pantheon_mock::serve::Server;
+use pantheon_mock::workspace::{ApiKey, Workspace};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -31,12 +34,28 @@ impl Fake {
         let api = Api::new(&server.url, &fresh_key());
         Self { server, api }
     }
+
+    /// A caller with a key, and so a workspace, of its own.
+    pub fn stranger(&self) -> Api {
+        Api::new(&self.server.url, &fresh_key())
+    }
+
+    /// The workspace itself, for what no request can bring about.
+    pub fn workspace(&self) -> Arc<Workspace> {
+        self.server.mock.workspace(&ApiKey::new(&self.api.key)).unwrap()
+    }
+
+    /// Gives the agent a script.
+    pub fn play(&self, turns: impl IntoIterator<Item = Turn>) {
+        let script = Script { turns: turns.into_iter().map(Arc::new).collect() };
+        self.workspace().change(|world, _| world.set_script(script));
+    }
 }
 
 /// A key that nobody else has.
 pub fn fresh_key() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    format!("pk_test_{}", COUNT.fetch_add(1, Ordering::Relaxed))
+    format!("pk_test_key_{}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// A caller with a key.
@@ -94,7 +113,15 @@ impl Api {
     }
 
     pub async fn send(request: reqwest::RequestBuilder) -> Answer {
-        let response = request.send().await.unwrap();
+        Self::answer(request.send().await.unwrap()).await
+    }
+
+    /// Sends a request as it stands.
+    pub async fn execute(request: reqwest::Request) -> Answer {
+        Self::answer(reqwest::Client::new().execute(request).await.unwrap()).await
+    }
+
+    async fn answer(response: reqwest::Response) -> Answer {
         let (status, headers) = (response.status(), response.headers().clone());
         let bytes = response.bytes().await.unwrap();
         let body = serde_json::from_slice(&bytes)
@@ -112,6 +139,10 @@ impl Api {
 
     pub async fn put(&self, path: &str, body: Value) -> Answer {
         Self::send(self.request(Method::PUT, path).json(&body)).await
+    }
+
+    pub async fn delete(&self, path: &str) -> Answer {
+        Self::send(self.request(Method::DELETE, path)).await
     }
 
     /// With an idempotency key.
@@ -139,6 +170,16 @@ impl Api {
         text(&answer.expect(202), "/run_id")
     }
 
+    /// Resumes a run with a fresh key.
+    pub async fn resume(&self, session: &str, run: &str, body: Value) -> Answer {
+        self.post_keyed(&format!("/v1/sessions/{session}/runs/{run}/resume"), &fresh_key(), body).await
+    }
+
+    /// The run as it stands.
+    pub async fn run_state(&self, session: &str, run: &str) -> Value {
+        self.get(&format!("/v1/sessions/{session}/runs/{run}")).await.expect(200)
+    }
+
     /// Opens a stream after `cursor`.
     pub async fn stream(&self, session: &str, cursor: Option<&str>, deltas: bool) -> Stream {
         let query = if deltas { "?event_deltas=true" } else { "" };
@@ -146,8 +187,7 @@ impl Api {
         if let Some(cursor) = cursor {
             request = request.header("Last-Event-ID", cursor);
         }
-        let response = request.send().await.unwrap();
-        Stream { response, buffer: Vec::new() }
+        Stream::of(request.send().await.unwrap())
     }
 
     /// All durable events of a session, as the list shows them.
@@ -180,6 +220,8 @@ pub fn result_body(event: &str, content: Value) -> Value {
 pub struct Stream {
     pub response: reqwest::Response,
     buffer: Vec<u8>,
+    /// How much of the buffer holds no end of a frame.
+    searched: usize,
 }
 
 /// A frame as it came.
@@ -213,13 +255,23 @@ impl Frame {
 }
 
 impl Stream {
+    /// The stream that this response is.
+    #[track_caller]
+    pub fn of(response: reqwest::Response) -> Self {
+        assert_eq!(response.status(), StatusCode::OK, "no stream: {response:?}");
+        Self { response, buffer: Vec::new(), searched: 0 }
+    }
+
     /// The next frame or comment; `None` at a clean end.
     pub async fn next(&mut self) -> Option<Frame> {
         loop {
-            if let Some(end) = self.buffer.windows(2).position(|pair| pair == b"\n\n") {
-                let raw: Vec<u8> = self.buffer.drain(..end + 2).collect();
+            let fresh = &self.buffer[self.searched..];
+            if let Some(end) = fresh.windows(2).position(|pair| pair == b"\n\n") {
+                let raw: Vec<u8> = self.buffer.drain(..self.searched + end + 2).collect();
+                self.searched = 0;
                 return Some(Frame { raw: String::from_utf8(raw).unwrap() });
             }
+            self.searched = self.buffer.len().saturating_sub(1);
             match self.response.chunk().await.expect("the stream ends cleanly") {
                 Some(chunk) => self.buffer.extend_from_slice(&chunk),
                 None => {

@@ -36,9 +36,10 @@ impl World {
         };
         let binds = match &answer {
             Ok(_) => true,
-            // RES-15 is not among the rules that `sticky-keys` names.
-            Err(Rejection::LimitExceeded { .. } | Rejection::NotFound(_) | Rejection::RunNotActive) => false,
-            Err(_) => self.settings.variants.sticky_keys && self.room_for_key().is_ok(),
+            Err(refusal) => {
+                let is_sticky = self.settings.variants.sticky_keys && sticks(refusal);
+                is_sticky && self.room_for_key().is_ok()
+            }
         };
         if binds {
             let in_progress = self.settings.variants.in_progress_409;
@@ -89,4 +90,28 @@ fn each_event_once(results: Vec<ToolResult>) -> Result<Vec<ToolResult>, Vec<Deta
         })
         .collect();
     if faults.is_empty() { Ok(results) } else { Err(faults) }
+}
+
+/// Whether a refusal binds its key under `sticky-keys`: those of RES-4 and RES-6 to RES-12 do.
+fn sticks(refusal: &Rejection) -> bool {
+    match refusal {
+        Rejection::Invalid(_)
+        | Rejection::InvalidEventReference(_)
+        | Rejection::EventAlreadyResolved { .. }
+        | Rejection::EventExpired { .. }
+        | Rejection::ToolResultInvalid(_) => true,
+        Rejection::NotFound(_)
+        | Rejection::ToolNameTaken { .. }
+        | Rejection::SlugTaken { .. }
+        | Rejection::AgentNotDeployed
+        | Rejection::SessionArchived
+        | Rejection::SessionBusy { .. }
+        | Rejection::RunNotActive
+        | Rejection::RunNotWaiting
+        | Rejection::KeyReused
+        | Rejection::KeyInProgress
+        | Rejection::InvalidLastEventId
+        | Rejection::LimitExceeded { .. }
+        | Rejection::ClockBackwards { .. } => false,
+    }
 }

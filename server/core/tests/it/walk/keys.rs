@@ -34,11 +34,11 @@ impl Walk {
     pub(super) fn history_of(&self, command: &Command) -> Option<&'static str> {
         let (claim, keyed) = keyed(command)?;
         let bound = self.keys.get(&claim)?;
-        if bound.is_in_progress {
-            return Some("KeyInProgress");
-        }
         if bound.body != keyed.body {
             return Some("KeyReused");
+        }
+        if bound.is_in_progress {
+            return Some("KeyInProgress");
         }
         match &bound.outcome {
             Ok(_) => Some("Replayed"),
