@@ -54,7 +54,7 @@ pub struct Serve {
     #[arg(long, value_name = "FILE")]
     pub scenario: Vec<PathBuf>,
     /// Accept only these keys; the workspace's name may follow. Repeat for more.
-    #[arg(long, value_name = "KEY[=WORKSPACE_ID]")]
+    #[arg(long, value_name = "KEY[=WORKSPACE_ID]", value_parser = key)]
     api_key: Vec<String>,
     /// How the clock of a new workspace moves.
     #[arg(long, value_enum, default_value = "real")]
@@ -162,7 +162,7 @@ impl Serve {
         }
         Options {
             keys: self.api_key.iter().map(|text| listed_key(text)).collect(),
-            control_token: self.control_token.clone(),
+            control_token: self.control_token.clone().filter(|token| !token.is_empty()),
             max_workspaces: bounds.max_workspaces,
             max_body: bounds.max_body,
             defaults: Defaults {
@@ -198,6 +198,11 @@ fn listed_key(text: &str) -> (ApiKey, Option<String>) {
         Some((key, name)) if !key.is_empty() && !name.is_empty() => (ApiKey::new(key), Some(name.to_owned())),
         Some(_) | None => (ApiKey::new(text), None),
     }
+}
+
+fn key(text: &str) -> Result<String, String> {
+    let is_key = !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic());
+    if is_key { Ok(text.to_owned()) } else { Err("a key has no blanks and is not empty".to_owned()) }
 }
 
 fn span(text: &str) -> Result<Duration, String> {

@@ -1,31 +1,33 @@
 //! What a new workspace holds without a scenario: the agent `todo-assistant`, deployed with the tool `add_todo`.
 
-use pantheon_core::agent::{NewAgent, NewDeployment};
+use std::sync::LazyLock;
+
+use pantheon_core::agent::NewAgent;
 use pantheon_core::schema::{InputSchema, OutputSchema};
 use pantheon_core::tool::{Confirmation, Executor, NewTool, SideEffect, Spec, ToolName};
-use pantheon_core::{Command, Reply, Timestamp, World};
+use pantheon_core::{Rejection, Timestamp, World};
 use serde_json::json;
 
-/// Creates and deploys the demo agent.
-pub fn furnish(world: &mut World, now: Timestamp) {
-    let definition = match world.apply(Command::CreateTool(add_todo()), now) {
-        Ok(Reply::Tool(tool)) => tool.latest().id.clone(),
-        other => unreachable!("the demo tool fits an empty world: {other:?}"),
+use crate::scenario::{AgentSpec, WorkspaceSpec};
+
+/// Creates and deploys the demo agent in a world that has no tool or agent of those names.
+///
+/// # Errors
+/// When the world's bounds are too small for it (ERR-5).
+pub fn furnish(world: &mut World, now: Timestamp) -> Result<(), Rejection> {
+    let agent = AgentSpec {
+        agent: NewAgent {
+            name: "Todo assistant".to_owned(),
+            slug: "todo-assistant".to_owned(),
+            ..NewAgent::default()
+        },
+        tools: vec!["add_todo".to_owned()],
     };
-    let agent = NewAgent {
-        name: "Todo assistant".to_owned(),
-        slug: "todo-assistant".to_owned(),
-        ..NewAgent::default()
-    };
-    let agent_id = match world.apply(Command::CreateAgent(agent), now) {
-        Ok(Reply::Agent(agent)) => agent.id.clone(),
-        other => unreachable!("the demo agent fits an empty world: {other:?}"),
-    };
-    let deployment =
-        NewDeployment { agent_id, tool_definition_ids: vec![definition], ..NewDeployment::default() };
-    let deployed = world.apply(Command::CreateDeployment(deployment), now);
-    debug_assert!(deployed.is_ok(), "the demo agent can be deployed: {deployed:?}");
+    WorkspaceSpec { id: None, tools: vec![ADD_TODO.clone()], agents: vec![agent] }.add_to(world, now)
 }
+
+/// Compiled once: every new workspace has it.
+static ADD_TODO: LazyLock<NewTool> = LazyLock::new(add_todo);
 
 fn add_todo() -> NewTool {
     let input = json!({

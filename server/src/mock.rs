@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use pantheon_core::Rejection;
+
 use crate::connection::Shutdown;
 use crate::setup::{Defaults, Setup};
 use crate::workspace::{ApiKey, Workspace};
@@ -44,7 +46,7 @@ impl Default for Options {
 }
 
 /// Why a key leads to no workspace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoWorkspace {
     /// It is not among the keys that are accepted (AUTH-2).
     Unlisted,
@@ -53,6 +55,8 @@ pub enum NoWorkspace {
         /// How many.
         most: usize,
     },
+    /// The bounds are too small for what a new one holds (ERR-5).
+    TooSmall(Rejection),
 }
 
 impl Mock {
@@ -93,7 +97,7 @@ impl Mock {
             return Err(NoWorkspace::TooMany { most });
         }
         let setup = Setup::new(Arc::clone(&self.defaults), listed.and_then(|(_, name)| name.clone()));
-        let workspace = Workspace::new(key.clone(), setup);
+        let workspace = Workspace::new(key.clone(), setup).map_err(NoWorkspace::TooSmall)?;
         workspaces.insert(key.clone(), Arc::clone(&workspace));
         Ok(workspace)
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use pantheon_core::id::Ids;
 use pantheon_core::limits::Limits;
 use pantheon_core::turn::Script;
-use pantheon_core::{Settings, Timestamp, Variants, World};
+use pantheon_core::{Rejection, Settings, Timestamp, Variants, World};
 
 use crate::clock::Mode;
 use crate::demo;
@@ -116,19 +116,20 @@ impl Setup {
         self.scenarios.last().and_then(|scenario| scenario.agent.clone()).unwrap_or_default()
     }
 
-    /// A fresh world.
-    pub fn world(&self, key: &ApiKey, now: Timestamp) -> World {
+    /// A fresh world: as the first scenario has it, or with the demo; later ones add to it.
+    ///
+    /// # Errors
+    /// When the bounds are too small for it (ERR-5).
+    pub fn world(&self, key: &ApiKey, now: Timestamp) -> Result<World, Rejection> {
         let mut world = World::new(self.settings(key));
-        let named: Vec<_> =
-            self.scenarios.iter().filter_map(|scenario| scenario.workspace.as_ref()).collect();
-        if named.is_empty() {
-            demo::furnish(&mut world, now);
+        if self.scenarios.first().is_none_or(|scenario| scenario.workspace.is_none()) {
+            demo::furnish(&mut world, now)?;
         }
-        for workspace in named {
-            workspace.add_to(&mut world, now);
+        for workspace in self.scenarios.iter().filter_map(|scenario| scenario.workspace.as_ref()) {
+            workspace.add_to(&mut world, now)?;
         }
         world.set_script(self.script());
-        world
+        Ok(world)
     }
 
     /// The settings of a fresh world.

@@ -16,7 +16,7 @@ use pantheon_core::{Command, Rejection, Reply, Timestamp, World, effect::Effects
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::clock::{Clock, pause_real};
+use crate::clock::{Clock, Mode, pause_real, within_real};
 use crate::journal::{Journal, Recorded};
 use crate::setup::Setup;
 use crate::stream::Registry;
@@ -77,8 +77,8 @@ impl std::fmt::Debug for ApiKey {
 pub(crate) struct Advanced {
     /// What the clock shows now.
     pub(crate) now: Timestamp,
-    /// What became due, in order.
-    pub(crate) fired: Vec<Fired>,
+    /// What became due, in order, with the stream that it was sent on.
+    pub(crate) fired: Vec<(Fired, Option<String>)>,
     /// How much more became due than is told.
     pub(crate) untold: u64,
 }
@@ -96,10 +96,13 @@ pub struct Opened {
 
 impl Workspace {
     /// A workspace as `setup` has it.
-    pub fn new(key: ApiKey, setup: Setup) -> Arc<Self> {
+    ///
+    /// # Errors
+    /// When the bounds are too small for it (ERR-5).
+    pub fn new(key: ApiKey, setup: Setup) -> Result<Arc<Self>, Rejection> {
         let (mode, now) = setup.clock();
         let clock = Clock::new(mode, now);
-        let world = setup.world(&key, clock.now());
+        let world = setup.world(&key, clock.now())?;
         let workspace = Arc::new(Self {
             key,
             clock,
@@ -110,7 +113,7 @@ impl Workspace {
             advancing: tokio::sync::Mutex::default(),
         });
         workspace.settle();
-        workspace
+        Ok(workspace)
     }
 
     /// The key that chooses it.
@@ -128,12 +131,30 @@ impl Workspace {
         change(&mut self.setup.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Carries out `command` now.
+    /// Counts the worlds that this workspace has had.
+    pub fn epoch(&self) -> u64 {
+        self.held().epoch
+    }
+
+    /// Carries out `command` now, whatever world it was meant for.
     ///
     /// # Errors
     /// As [`World::apply`].
     pub fn submit(self: &Arc<Self>, command: Command) -> Result<Reply, Rejection> {
+        let epoch = self.epoch();
+        self.submit_in(epoch, command)
+    }
+
+    /// Carries out `command` now, if the world of that epoch still lives: the places that a command names mean
+    /// nothing in another.
+    ///
+    /// # Errors
+    /// As [`World::apply`]; [`Rejection::NotFound`] when that world is gone.
+    pub fn submit_in(self: &Arc<Self>, epoch: u64, command: Command) -> Result<Reply, Rejection> {
         let mut held = self.held();
+        if held.epoch != epoch {
+            return Err(Rejection::NotFound("resource any more: the workspace was reset"));
+        }
         let now = self.clock.now();
         let result = held.world.apply(command, now);
         self.publish(&mut held, now);
@@ -143,6 +164,16 @@ impl Workspace {
     /// Looks at the world as it is now, once what is due has happened (ERR-6).
     pub fn look<T>(self: &Arc<Self>, look: impl FnOnce(&World, Timestamp) -> T) -> T {
         self.change(|world, now| look(world, now))
+    }
+
+    /// As [`Workspace::look`], with the world's epoch.
+    pub(crate) fn look_in<T>(self: &Arc<Self>, look: impl FnOnce(&World, Timestamp) -> T) -> (u64, T) {
+        let mut held = self.held();
+        let now = self.clock.now();
+        held.world.settle(now);
+        let result = look(&held.world, now);
+        self.publish(&mut held, now);
+        (held.epoch, result)
     }
 
     /// Changes how the world is set up, which is no command of the contract.
@@ -160,16 +191,27 @@ impl Workspace {
         self.look(|_, _| ());
     }
 
-    /// Replaces the world with a fresh one, as its setup says. Its streams end cleanly.
-    pub fn restart(self: &Arc<Self>) {
+    /// Replaces the world with a fresh one, as its setup says, and the clock with one that begins as `clock` says.
+    /// Streams of the old world end cleanly, and none of them sees the new time.
+    ///
+    /// # Errors
+    /// When the bounds are too small for it (ERR-5): then nothing has changed.
+    pub(crate) fn restart(
+        self: &Arc<Self>,
+        clock: Option<(Mode, Option<Timestamp>)>,
+    ) -> Result<(), Rejection> {
         let setup = self.setup();
         let mut held = self.held();
-        let now = self.clock.now();
-        held.world = setup.world(&self.key, now);
+        let now = clock.map_or(self.clock.now(), |(mode, now)| Clock::new(mode, now).now());
+        held.world = setup.world(&self.key, now)?;
         held.epoch += 1;
+        if let Some((mode, _)) = clock {
+            self.clock.restart(mode, Some(now));
+        }
         // Whoever waits on a head of the old world finds it closed.
         held.heads.clear();
         self.publish(&mut held, now);
+        Ok(())
     }
 
     /// Opens a stream and marks the head of its log as seen, in one step: nothing can come between.
@@ -222,6 +264,12 @@ impl Workspace {
     /// Returns once every stream that is open now has sent all that has come so far, or can't: a client that
     /// doesn't read holds nobody up.
     pub(crate) async fn streams_settled(self: &Arc<Self>) {
+        /// An answer is not held up for longer, whatever has become of a stream.
+        const PATIENCE: Duration = Duration::from_secs(10);
+        within_real(PATIENCE, self.every_stream_settled()).await;
+    }
+
+    async fn every_stream_settled(self: &Arc<Self>) {
         /// How soon a stream is looked at again that has not told of itself, since its client may have stopped to
         /// read meanwhile.
         const LOOK_AGAIN: Duration = Duration::from_millis(1);
@@ -269,7 +317,15 @@ impl Workspace {
         held.world.advance(to);
         self.clock.set(to);
         let (fired, untold) = self.publish(&mut held, to);
-        Ok(Advanced { now: to, fired, untold })
+        // Streams that end with it can close only once the lock is free, so they can still be named.
+        let fired = fired.into_iter().map(|fired| {
+            let stream_id = match &fired.what {
+                FiredKind::KeepAlive { stream, .. } => self.streams.id_of((*stream, held.epoch)),
+                FiredKind::Deadline { .. } | FiredKind::Wait { .. } => None,
+            };
+            (fired, stream_id)
+        });
+        Ok(Advanced { now: to, fired: fired.collect(), untold })
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {

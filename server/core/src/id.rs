@@ -117,12 +117,14 @@ impl Ids {
 
     /// The ordinal of a run, whose id may come with dashes and in upper case (ID-2).
     pub fn run_ordinal(self, id: &str) -> Option<u32> {
-        // Longer text than a dashed id is none; the bound keeps the copy small.
-        if id.len() > 36 {
-            return None;
+        let plain = id.to_ascii_lowercase();
+        match plain.len() {
+            DASHED => {
+                let bare = plain.replace('-', "");
+                self.ordinal(Kind::Run, &bare).filter(|_| dashed(&bare) == plain)
+            }
+            _ => self.ordinal(Kind::Run, &plain),
         }
-        let plain: String = id.chars().filter(|c| *c != '-').map(|c| c.to_ascii_lowercase()).collect();
-        self.ordinal(Kind::Run, &plain)
     }
 
     fn tag(self, kind: Kind, parent: u32, ordinal: u32) -> u64 {
@@ -147,6 +149,9 @@ impl fmt::Debug for Ids {
         f.debug_struct("Ids").finish_non_exhaustive()
     }
 }
+
+/// How long a dashed run id is.
+const DASHED: usize = 36;
 
 /// A run id as a dashed UUID (variant `dashed-run-ids`).
 pub fn dashed(run_id: &str) -> String {
@@ -206,6 +211,7 @@ mod tests {
         assert_eq!(ids.run_ordinal(&dashed(&run).to_uppercase()), Some(5));
         assert_eq!(dashed(&run).len(), 36);
         assert_eq!(ids.run_ordinal(&run[1..]), None);
+        assert_eq!(ids.run_ordinal(&format!("{run}----")), None);
         assert_eq!(ids.run_ordinal(&"-".repeat(10_000)), None);
     }
 

@@ -6,7 +6,8 @@ use serde_json::{Number, Value};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 /// What two JSON bodies share exactly when they are equal as JSON: the order of members and white space don't
-/// matter, numbers compare by value (IDEM-1). 128 bits, so that chance never makes two bodies one.
+/// matter, numbers compare by value (IDEM-1): that of a 64-bit integer or float, since that is what a number is read
+/// into (ADR 5). 128 bits, so that chance never makes two bodies one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint(u128);
 
@@ -45,13 +46,12 @@ fn feed(hasher: &mut SipHasher13, value: &Value) {
 
 /// `1`, `1.0` and `1e0` are one number: a whole one is told as an integer, however it was written.
 fn feed_number(hasher: &mut SipHasher13, number: &Number) {
-    const WHOLE_AS_FLOAT: f64 = 1e18;
+    /// Whole numbers below it fit into 128 bits.
+    const MOST_WHOLE: f64 = 1e38;
     let whole = match (number.as_i64(), number.as_u64(), number.as_f64()) {
         (Some(signed), _, _) => Some(i128::from(signed)),
         (None, Some(unsigned), _) => Some(i128::from(unsigned)),
-        (None, None, Some(float)) if float.fract() == 0.0 && float.abs() < WHOLE_AS_FLOAT => {
-            Some(float as i128)
-        }
+        (None, None, Some(float)) if float.fract() == 0.0 && float.abs() < MOST_WHOLE => Some(float as i128),
         (None, None, _) => None,
     };
     match whole {
@@ -89,6 +89,8 @@ mod tests {
         check("[1]", "[1.0]", true);
         check("[100]", "[1e2]", true);
         check("[0]", "[-0.0]", true);
+        check("[1000000000000000000]", "[1e18]", true);
+        check("[18446744073709551615]", "[1.8446744073709551615e19]", false);
         check("[9007199254740993]", "[9007199254740992]", false);
         check("[18446744073709551615]", "[18446744073709551614]", false);
         check("[0.1]", "[0.10]", true);

@@ -10,7 +10,7 @@ pub enum Rejection {
     #[error("there is no such {0}")]
     NotFound(&'static str),
     /// The body is well formed, but says what can't be (ERR-3).
-    #[error("the request body is not valid")]
+    #[error("the request is not valid")]
     Invalid(Vec<Detail>),
     /// A tool of that name exists (TOOL-3).
     #[error("a tool of this name exists: add a version to it")]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::agent::Deployment;
+use crate::id::{Ids, Kind};
 use crate::log::Log;
 use crate::run::RunIx;
 use crate::time::Timestamp;
@@ -12,6 +13,13 @@ use crate::time::Timestamp;
 /// A session's place in its workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionIx(pub(crate) u32);
+
+impl SessionIx {
+    /// The id of the event of this session that has that sequence, in the world whose ids those are.
+    pub fn event_id(self, ids: Ids, sequence: u32) -> String {
+        ids.within(self.0, Kind::Event, sequence)
+    }
+}
 
 /// A session.
 #[derive(Debug)]

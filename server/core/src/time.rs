@@ -29,7 +29,12 @@ impl Timestamp {
 
     /// Reads RFC 3339 text with any offset; `None` for anything else, or out of bounds.
     pub fn parse(text: &str) -> Option<Self> {
-        let ms = text.parse::<jiff::Timestamp>().ok()?.as_millisecond();
+        // The parser takes more forms of ISO 8601 than RFC 3339 has.
+        let is_rfc_3339 = text.len() >= "2026-09-03T12:00:02Z".len()
+            && matches!(text.as_bytes()[..11], [_, _, _, _, b'-', _, _, b'-', _, _, b'T' | b't'])
+            && text.bytes().skip(11).all(|b| b.is_ascii_digit() || b":.+-Zz".contains(&b));
+        let parsed = is_rfc_3339.then(|| text.parse::<jiff::Timestamp>().ok()).flatten();
+        let ms = parsed?.as_millisecond();
         (0..=LAST_MS).contains(&ms).then_some(Self(ms))
     }
 
@@ -76,6 +81,9 @@ mod tests {
         check("2026-09-03T14:00:02.5+02:00", Some("2026-09-03T12:00:02.5Z"));
         check("2026-09-03", None);
         check("tomorrow", None);
+        check("2026-01-01T00Z", None);
+        check("20260101T000000Z0000", None);
+        check("2026-01-01T00:00:00Z[UTC]", None);
         check("1969-12-31T23:59:59Z", None);
         assert_eq!(Timestamp::VIRTUAL_START.to_string(), "2026-01-01T00:00:00Z");
         assert_eq!(Timestamp::MAX.after(Duration::MAX).to_string(), "9999-12-30T22:00:00Z");

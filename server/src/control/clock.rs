@@ -37,17 +37,20 @@ pub(super) async fn put(caller: Caller, request: Request) -> Result<Answer, ApiE
     let workspace = &caller.workspace;
     let _turn = workspace.hold_clock().await;
     if let Some(to) = now {
-        workspace.advance(|world, from| {
-            if to < from && !world.sessions().is_empty() {
-                return Err(Rejection::ClockBackwards { now: from });
-            }
-            Ok(to)
-        })?;
+        workspace.advance(|world, from| not_backwards(world, from, to))?;
     }
     workspace.clock.switch(mode);
     workspace.settle();
     workspace.streams_settled().await;
     Ok(Answer::ok(&shown(workspace)))
+}
+
+/// The time that a clock may be set to: an earlier one only before the first session.
+pub(super) fn not_backwards(world: &World, from: Timestamp, to: Timestamp) -> Result<Timestamp, Rejection> {
+    if to < from && !world.sessions().is_empty() {
+        return Err(Rejection::ClockBackwards { now: from });
+    }
+    Ok(to)
 }
 
 /// Where an advance goes to.
@@ -70,7 +73,8 @@ pub(super) async fn advance(caller: Caller, request: Request) -> Result<Answer, 
     }
     let Advanced { now, fired, untold } = workspace.advance(|world, from| resolve(&target, world, from))?;
     workspace.streams_settled().await;
-    let fired: Vec<Value> = fired.iter().map(|fired| render(workspace, fired)).collect();
+    let fired: Vec<Value> =
+        fired.iter().map(|(fired, stream_id)| render(fired, stream_id.as_deref())).collect();
     let mut answer = json!({ "now": now, "fired": fired });
     if untold > 0 {
         answer["omitted"] = untold.into();
@@ -84,7 +88,10 @@ fn target(members: &mut Members<'_, '_>, faults: &mut Faults) -> Option<Target> 
             by.parsed(faults, "a duration such as 30m, 15s or 200ms", parse_duration).map(Target::By)
         }
         (None, Some(to)) if to.value == "next_deadline" => Some(Target::NextDeadline),
-        (None, Some(to)) => timestamp(&to, faults).map(Target::To),
+        (None, Some(to)) => {
+            let expected = "next_deadline, or a time such as 2026-09-03T12:00:00Z";
+            to.parsed(faults, expected, Timestamp::parse).map(Target::To)
+        }
         (Some(_), Some(_)) | (None, None) => {
             members.fault(faults, "say either by or to");
             None
@@ -106,10 +113,9 @@ fn resolve(target: &Target, world: &World, from: Timestamp) -> Result<Timestamp,
     if to < from { Err(Rejection::ClockBackwards { now: from }) } else { Ok(to) }
 }
 
-fn render(workspace: &Workspace, fired: &Fired) -> Value {
+fn render(fired: &Fired, stream_id: Option<&str>) -> Value {
     match &fired.what {
-        FiredKind::KeepAlive { stream, session_id } => {
-            let stream_id = workspace.streams.id_of(*stream);
+        FiredKind::KeepAlive { session_id, .. } => {
             json!({ "at": fired.at, "kind": "keep_alive", "stream_id": stream_id, "session_id": session_id })
         }
         FiredKind::Deadline { run_id, session_id } => {

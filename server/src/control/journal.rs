@@ -56,6 +56,7 @@ impl Wanted {
 
 /// Entries after `after`; with `wait_ms` it waits that long, in real time, for the first one.
 pub(super) async fn get(caller: Caller, uri: Uri) -> Result<Answer, ApiError> {
+    query::only(&uri, &["after", "kind", "limit", "wait_ms"])?;
     let wanted = Wanted::of(&uri)?;
     let wait = query::parsed(&uri, "wait_ms", "milliseconds, at most 60000", |text| {
         text.parse().ok().filter(|wait| *wait <= MOST_WAIT_MS)
@@ -85,6 +86,7 @@ pub(super) async fn get(caller: Caller, uri: Uri) -> Result<Answer, ApiError> {
 
 /// The same as a stream: an event an entry, its number as the id; goes on until either side ends it.
 pub(super) async fn tail(caller: Caller, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
+    query::only(&uri, &["after", "kind"])?;
     let mut wanted = Wanted::of(&uri)?;
     wanted.limit = USUAL;
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());

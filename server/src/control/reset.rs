@@ -55,29 +55,31 @@ pub(super) async fn reset(caller: Caller, request: Request) -> Result<Answer, Ap
         let state = workspace.look(|world, _| counted(world));
         cleared.insert("state".into(), state);
     }
-    // Only a clock without a session behind it may go back, so the state goes first where both go.
-    if has(Scope::Clock) {
-        let is_used = !has(Scope::State) && workspace.look(|world, _| !world.sessions().is_empty());
-        let (mode, now) = workspace.setup().clock();
-        if is_used {
-            workspace.clock.switch(mode);
+    let begins = workspace.setup().clock();
+    if has(Scope::State) {
+        workspace.restart(has(Scope::Clock).then_some(begins))?;
+    } else if has(Scope::Clock) {
+        // Only a clock without a session behind it may go back.
+        if workspace.look(|world, _| world.sessions().is_empty()) {
+            workspace.clock.restart(begins.0, begins.1);
         } else {
-            workspace.clock.restart(mode, now);
+            workspace.clock.switch(begins.0);
         }
+    }
+    if has(Scope::Clock) {
         cleared.insert("clock".into(), workspace.clock.now().to_string().into());
     }
-    if has(Scope::State) {
-        workspace.restart();
-    } else if has(Scope::Scenario) {
+    if has(Scope::Scenario) && !has(Scope::State) {
         let setup = workspace.setup();
-        workspace.change(|world, _| {
-            setup.adjust(world.settings_mut());
+        workspace.change(|world, now| {
+            world.adjust(now, |settings| setup.adjust(settings));
             world.set_script(setup.script());
         });
     }
     if has(Scope::Journal) {
         cleared.insert("journal".into(), workspace.journal.clear().into());
     }
+    workspace.streams_settled().await;
     Ok(Answer::ok(&json!({ "cleared": cleared })))
 }
 

@@ -17,6 +17,7 @@ use crate::workspace::Workspace;
 
 /// Loads a scenario, YAML or JSON, into a fresh workspace; with `?reset=false` on top of what there is.
 pub(super) async fn put(caller: Caller, uri: Uri, request: Request) -> Result<Answer, ApiError> {
+    query::only(&uri, &["reset"])?;
     let keeps_state = query::parsed(&uri, "reset", "true or false", |text| text.parse().ok())? == Some(false);
     let text = body::text(&caller, request).await?;
     let scenario = match Scenario::read(&text, "scenario") {
@@ -28,8 +29,12 @@ pub(super) async fn put(caller: Caller, uri: Uri, request: Request) -> Result<An
     if keeps_state {
         add(workspace, &scenario)?;
     } else {
+        let before = workspace.setup();
         workspace.change_setup(|setup| setup.load(Some(Arc::clone(&scenario))));
-        begin_anew(workspace);
+        if let Err(refusal) = begin_anew(workspace) {
+            workspace.change_setup(|setup| *setup = before);
+            return Err(refusal);
+        }
     }
     workspace.streams_settled().await;
     Ok(Answer::ok(&json!({ "scenario": scenario.name, "now": workspace.clock.now() })))
@@ -45,37 +50,36 @@ pub(super) async fn get(caller: Caller) -> Answer {
 }
 
 /// Back to what the command line gives a new workspace, in a fresh one.
-pub(super) async fn delete(caller: Caller) -> Response {
+pub(super) async fn delete(caller: Caller) -> Result<Response, ApiError> {
     let workspace = &caller.workspace;
     let _turn = workspace.hold_clock().await;
     workspace.change_setup(Setup::reset);
-    begin_anew(workspace);
-    StatusCode::NO_CONTENT.into_response()
+    begin_anew(workspace)?;
+    workspace.streams_settled().await;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-fn begin_anew(workspace: &Arc<Workspace>) {
-    let (mode, now) = workspace.setup().clock();
-    workspace.clock.restart(mode, now);
-    workspace.restart();
+fn begin_anew(workspace: &Arc<Workspace>) -> Result<(), ApiError> {
+    workspace.restart(Some(workspace.setup().clock()))?;
     workspace.journal.clear();
+    Ok(())
 }
 
 /// State, journal, running turns and deadlines stay; the agent is replaced, and what the file's `workspace` names
 /// and this one lacks is added.
 fn add(workspace: &Arc<Workspace>, scenario: &Arc<Scenario>) -> Result<(), ApiError> {
     if let Some(clock) = scenario.clock {
-        if let Some(to) = clock.now.filter(|to| *to > workspace.clock.now()) {
-            workspace.advance(|_, _| Ok::<_, ApiError>(to))?;
+        if let Some(to) = clock.now {
+            workspace.advance(|world, from| super::clock::not_backwards(world, from, to))?;
         }
         workspace.clock.switch(clock.mode);
     }
+    let named = scenario.workspace.as_ref();
+    workspace.change(|world, now| named.map_or(Ok(()), |named| named.add_to(world, now)))?;
     workspace.change_setup(|setup| setup.add(Arc::clone(scenario)));
     let setup = workspace.setup();
     workspace.change(|world, now| {
-        setup.adjust(world.settings_mut());
-        if let Some(named) = &scenario.workspace {
-            named.add_to(world, now);
-        }
+        world.adjust(now, |settings| setup.adjust(settings));
         world.set_script(setup.script());
     });
     Ok(())

@@ -57,8 +57,9 @@ fn pending_inputs(world: &World, run_ids: RunIds) -> Vec<Value> {
 }
 
 fn streams(caller: &Caller) -> Value {
-    let open = caller.workspace.streams.list();
-    let shown = open.iter().map(|stream| {
+    let epoch = caller.workspace.epoch();
+    let open = caller.workspace.streams.list().into_iter().filter(|stream| stream.place().1 == epoch);
+    let shown = open.map(|stream| {
         let last = caller.workspace.look(|world, _| {
             let (ix, _) = world.session(&stream.session_id)?;
             world.event_id(ix, stream.sequence())

@@ -24,7 +24,7 @@ pub(super) async fn list(caller: Caller, uri: Uri) -> Result<Answer, ApiError> {
 pub(super) async fn create(caller: Caller, request: Request) -> Result<Answer, ApiError> {
     let body = body::json(&caller, request).await?;
     let agent = body::decode(&caller, &body, Unknown::Ignored, wire::agent::new_agent)?;
-    let reply = caller.workspace.submit(Command::CreateAgent(agent))?;
+    let reply = caller.submit(Command::CreateAgent(agent))?;
     let Reply::Agent(agent) = reply else { return Err(ApiError::unexpected(&reply)) };
     Ok(Answer::created(&wire::agent::agent(&agent)))
 }
@@ -43,6 +43,6 @@ pub(super) async fn delete(
     let found = caller.workspace.look(|world, _| world.agent(&agent).map(|(ix, _)| ix));
     let agent = found.ok_or_else(|| ApiError::not_found("agent"))?;
     body::none(&caller, request).await?;
-    caller.workspace.submit(Command::DeleteAgent(agent))?;
+    caller.submit(Command::DeleteAgent(agent))?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

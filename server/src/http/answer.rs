@@ -205,6 +205,7 @@ impl From<NoWorkspace> for ApiError {
     fn from(reason: NoWorkspace) -> Self {
         match reason {
             NoWorkspace::Unlisted => Self::unauthorized("the API key is not known"),
+            NoWorkspace::TooSmall(rejection) => rejection.into(),
             NoWorkspace::TooMany { most } => {
                 let message = format!("the limit of {most} workspaces is reached");
                 Self::new(StatusCode::CONFLICT, "limit_exceeded", message)

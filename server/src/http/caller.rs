@@ -7,6 +7,7 @@ use axum::extract::{FromRequestParts, Path, Request};
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
+use pantheon_core::{Command, Rejection, Reply};
 use serde::de::DeserializeOwned;
 
 use super::answer::ApiError;
@@ -21,6 +22,8 @@ use crate::workspace::{ApiKey, Workspace};
 pub(crate) struct Caller {
     /// Which.
     pub(crate) workspace: Arc<Workspace>,
+    /// The world that it met, to which all places that it learns belong.
+    epoch: u64,
     /// How answers show run ids.
     pub(crate) run_ids: RunIds,
     /// What handlers learn that the journal should tell.
@@ -58,15 +61,24 @@ impl Caller {
     /// 401, or 409 when there is no room for another workspace.
     pub(crate) fn of(mock: &Mock, request: &Request) -> Result<Self, ApiError> {
         let workspace = mock.workspace(&bearer(request.headers())?)?;
-        let dashed = workspace.look(|world, _| world.settings().variants.dashed_run_ids);
+        let (epoch, dashed) = workspace.look_in(|world, _| world.settings().variants.dashed_run_ids);
         Ok(Self {
             workspace,
+            epoch,
             run_ids: RunIds { dashed },
             learned: Arc::default(),
             connection: request.extensions().get::<Connection>().cloned(),
             shutdown: mock.shutdown().clone(),
             max_body: mock.options().max_body,
         })
+    }
+
+    /// Carries out `command` in the world that the caller met.
+    ///
+    /// # Errors
+    /// As [`Workspace::submit_in`].
+    pub(crate) fn submit(&self, command: Command) -> Result<Reply, Rejection> {
+        self.workspace.submit_in(self.epoch, command)
     }
 
     /// Notes something for the journal.

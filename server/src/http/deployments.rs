@@ -23,7 +23,7 @@ pub(super) async fn list(caller: Caller, uri: Uri) -> Result<Answer, ApiError> {
 pub(super) async fn create(caller: Caller, request: Request) -> Result<Answer, ApiError> {
     let body = body::json(&caller, request).await?;
     let deployment = body::decode(&caller, &body, Unknown::Ignored, wire::agent::new_deployment)?;
-    let reply = caller.workspace.submit(Command::CreateDeployment(deployment))?;
+    let reply = caller.submit(Command::CreateDeployment(deployment))?;
     let Reply::Deployment(deployment) = reply else { return Err(ApiError::unexpected(&reply)) };
     Ok(Answer::created(&wire::agent::deployment(&deployment)))
 }

@@ -23,7 +23,10 @@ pub(super) async fn list(caller: Caller, Ids(session): Ids<String>, uri: Uri) ->
     let list = caller.workspace.look(|world, _| {
         let log = world.session_at(session).map(|session| &session.log);
         let sequences = 1..=log.map_or(0, pantheon_core::log::Log::head);
-        page.list(sequences, |sequence| serde_json::from_slice(&log?.json(sequence)?).ok())
+        page.list_weighed(sequences, |sequence| {
+            let json = log?.json(sequence)?;
+            Some((serde_json::from_slice(&json).ok()?, json.len()))
+        })
     });
     Ok(Answer::ok(&list))
 }
@@ -44,13 +47,24 @@ pub(super) async fn stream(
     let stream = EventStream::new(workspace, session, session_id, opened, caller.connection.clone());
     caller.learn(|learned| learned.stream = Some((stream.id().to_owned(), after)));
 
-    let mut response = Response::new(Body::from_stream(stream.bytes(caller.shutdown)));
+    Ok(event_stream(Body::from_stream(stream.bytes(caller.shutdown))))
+}
+
+/// What a stream would answer, without opening one: looking at a session begins no run (RUN-5).
+pub(super) async fn probe(caller: Caller, Ids(session): Ids<String>) -> Result<Response, ApiError> {
+    sessions::find(&caller, &session)?;
+    Ok(event_stream(Body::empty()))
+}
+
+/// `body` as an event stream (SSE-1, SSE-7).
+fn event_stream(body: Body) -> Response {
+    let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
     headers.insert(X_PANTHEON_LIVE_EVENTS, HeaderValue::from_static("live"));
-    Ok(response)
+    response
 }
 
 /// The cursor. Text that no id can have is kept as one that nobody issued (SSE-6); an empty one is none.

@@ -45,7 +45,7 @@ pub fn router(mock: &Arc<Mock>) -> Router<Arc<Mock>> {
         route("/v1/sessions/{session}/runs/{run}/resume", post(runs::resume)),
         route("/v1/sessions/{session}/runs/{run}/cancel", post(runs::cancel)),
         route("/v1/sessions/{session}/events", get(events::list)),
-        route("/v1/sessions/{session}/events/stream", get(events::stream)),
+        route("/v1/sessions/{session}/events/stream", get(events::stream).head(events::probe)),
     ];
     routes
         .into_iter()

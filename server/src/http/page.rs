@@ -35,21 +35,35 @@ impl Page {
         all: impl IntoIterator<Item = T>,
         shown: impl Fn(T) -> Option<Value>,
     ) -> Value {
+        self.list_weighed(all, |thing| Some((shown(thing)?, 0)))
+    }
+
+    /// As [`Page::list`], where `shown` tells how many bytes each takes: a page of large things has fewer of them.
+    pub(crate) fn list_weighed<T>(
+        self,
+        all: impl IntoIterator<Item = T>,
+        shown: impl Fn(T) -> Option<(Value, usize)>,
+    ) -> Value {
+        let mut bytes = 0;
         let mut data = Vec::new();
         let mut passed = self.passed;
         let mut next = None;
         let rest = all.into_iter().enumerate().skip(self.passed);
-        for (at, shown) in rest.filter_map(|(at, thing)| Some((at, shown(thing)?))) {
-            if data.len() == self.limit {
+        for (at, (shown, weight)) in rest.filter_map(|(at, thing)| Some((at, shown(thing)?))) {
+            if data.len() == self.limit || bytes >= MOST_BYTES {
                 next = Some(format!("{CURSOR}{passed:x}"));
                 break;
             }
             data.push(shown);
+            bytes += weight;
             passed = at + 1;
         }
         serde_json::json!({ "data": data, "has_more": next.is_some(), "next_cursor": next })
     }
 }
+
+/// A page is full when it has so many bytes.
+const MOST_BYTES: usize = 8 << 20;
 
 /// What a cursor begins with; the rest is for us to read.
 const CURSOR: &str = "cur_";

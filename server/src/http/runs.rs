@@ -42,7 +42,7 @@ pub(super) async fn create(
     let keyed = key.map(|key| Keyed { key, body: Fingerprint::of(&body) });
     let claim = keyed.as_ref().map(|keyed| Claim::start(session, keyed));
     let (message, model) = (start.message, start.model);
-    let reply = caller.workspace.submit(Command::StartRun { session, message, model, keyed })?;
+    let reply = caller.submit(Command::StartRun { session, message, model, keyed })?;
     let (reply, replayed) = unwrap_replayed(reply);
     let Reply::RunQueued(run) = reply else { return Err(ApiError::unexpected(&reply)) };
     caller.learn(|learned| learned.run_id = Some(run.id.clone()));
@@ -72,7 +72,6 @@ pub(super) async fn resume(
     let claim = Claim::resume(run, &keyed);
     let results = body::decode_members(&caller, &body, Unknown::Ignored, wire::run::results);
     let reply = caller
-        .workspace
         .submit(Command::ResumeRun { run, keyed, results })
         .map_err(|refusal| expired_status(&caller, refusal))?;
     let (reply, replayed) = unwrap_replayed(reply);
@@ -88,7 +87,7 @@ pub(super) async fn cancel(
 ) -> Result<Answer, ApiError> {
     let run = find(&caller, &session, &run)?;
     body::none(&caller, request).await?;
-    let reply = caller.workspace.submit(Command::CancelRun(run))?;
+    let reply = caller.submit(Command::CancelRun(run))?;
     let Reply::RunCancelled(run) = reply else { return Err(ApiError::unexpected(&reply)) };
     let id = caller.run_ids.show(&run.id);
     Ok(Answer::accepted(&json!({ "id": id, "session_id": run.session_id, "status": run.status })))

@@ -24,7 +24,7 @@ pub(super) async fn list(caller: Caller, uri: Uri) -> Result<Answer, ApiError> {
 pub(super) async fn create(caller: Caller, request: Request) -> Result<Answer, ApiError> {
     let body = body::json(&caller, request).await?;
     let session = body::decode(&caller, &body, Unknown::Ignored, wire::session::new_session)?;
-    let reply = caller.workspace.submit(Command::CreateSession(session))?;
+    let reply = caller.submit(Command::CreateSession(session))?;
     let Reply::Session(session) = reply else { return Err(ApiError::unexpected(&reply)) };
     caller.learn(|learned| learned.session_id = Some(session.id.clone()));
     Ok(Answer::created(&wire::session::session(&session)))
@@ -43,7 +43,7 @@ pub(super) async fn archive(
 ) -> Result<Answer, ApiError> {
     let session = find(&caller, &session)?;
     body::none(&caller, request).await?;
-    let reply = caller.workspace.submit(Command::ArchiveSession(session))?;
+    let reply = caller.submit(Command::ArchiveSession(session))?;
     let Reply::Session(session) = reply else { return Err(ApiError::unexpected(&reply)) };
     Ok(Answer::ok(&wire::session::session(&session)))
 }

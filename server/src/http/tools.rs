@@ -65,7 +65,7 @@ fn find(caller: &Caller, tool: &str) -> Result<ToolIx, ApiError> {
 }
 
 fn answer(caller: &Caller, command: Command) -> Result<Answer, ApiError> {
-    let reply = caller.workspace.submit(command)?;
+    let reply = caller.submit(command)?;
     let Reply::Tool(tool) = reply else { return Err(ApiError::unexpected(&reply)) };
     Ok(Answer::created(&wire::tool::tool(&tool)))
 }

@@ -44,6 +44,7 @@ struct Ring {
     entries: VecDeque<Arc<Entry>>,
     newest: u64,
     evicted: u64,
+    cleared: u64,
     bytes: usize,
 }
 
@@ -88,7 +89,7 @@ impl Journal {
         let entries: Vec<_> = ring.entries.range(first..).filter(wanted).take(limit).cloned().collect();
         let next = match entries.last() {
             Some(last) if entries.len() == limit => last.seq,
-            Some(_) | None => ring.newest.max(after),
+            Some(_) | None => ring.newest,
         };
         Page { entries, next, evicted: ring.evicted }
     }
@@ -98,9 +99,15 @@ impl Journal {
         self.head.subscribe()
     }
 
+    /// Counts how often it was cleared: what began before belongs no longer in it.
+    pub fn generation(&self) -> u64 {
+        self.ring().cleared
+    }
+
     /// Forgets all entries; numbers go on. Returns how many there were.
     pub fn clear(&self) -> usize {
         let mut ring = self.ring();
+        ring.cleared += 1;
         ring.bytes = 0;
         std::mem::take(&mut ring.entries).len()
     }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use pantheon_core::event::EventType;
-use pantheon_core::turn::{Call, Emit, Script, Step, Turn, When};
+use pantheon_core::turn::{Call, Context, Emit, Script, Step, Turn, When};
 use serde_json::{Map, Value};
 
-use crate::decode::{Faults, Node};
+use crate::decode::{Faults, Node, correction};
+use crate::wire;
 
 use super::duration::duration;
 use super::workspace::ToolNames;
@@ -68,13 +68,46 @@ fn read_step(node: &Node<'_, '_>, tools: &ToolNames<'_>, faults: &mut Faults) ->
 /// One text, or a list of texts.
 fn texts(node: &Node<'_, '_>, faults: &mut Faults) -> Option<Vec<String>> {
     match node.value {
-        Value::String(text) => Some(vec![text.clone()]),
-        Value::Array(_) => node.items(faults, |item, faults| Some(item.text(faults)?.to_owned())),
+        Value::String(_) => Some(vec![template(node, faults)?]),
+        Value::Array(_) => node.items(faults, |item, faults| template(&item, faults)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
             node.fault(faults, "must be a string or a list of strings");
             None
         }
     }
+}
+
+/// A text whose `{{ paths }}` can lead somewhere.
+fn template(node: &Node<'_, '_>, faults: &mut Faults) -> Option<String> {
+    let text = node.text(faults)?;
+    check_templates(node, node.value, faults);
+    Some(text.to_owned())
+}
+
+/// Says at `node` what can never be filled in the texts of `value`, which stands there.
+fn check_templates(node: &Node<'_, '_>, value: &Value, faults: &mut Faults) {
+    match value {
+        Value::String(text) => lint(text).into_iter().for_each(|reason| node.fault(faults, reason)),
+        Value::Array(items) => items.iter().for_each(|item| check_templates(node, item, faults)),
+        Value::Object(members) => members.values().for_each(|member| check_templates(node, member, faults)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// What is wrong with the paths of a template.
+fn lint(template: &str) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for rest in template.split("{{").skip(1) {
+        let Some((path, _)) = rest.split_once("}}") else {
+            reasons.push("`{{` has no `}}`".to_owned());
+            continue;
+        };
+        let root = path.split('.').next().unwrap_or_default().trim();
+        if !Context::ROOTS.contains(&root) {
+            reasons.push(correction("template path", root, &Context::ROOTS));
+        }
+    }
+    reasons
 }
 
 fn read_calls(node: &Node<'_, '_>, tools: &ToolNames<'_>, faults: &mut Faults) -> Option<Step> {
@@ -88,7 +121,10 @@ fn read_calls(node: &Node<'_, '_>, tools: &ToolNames<'_>, faults: &mut Faults) -
 fn read_call(node: &Node<'_, '_>, tools: &ToolNames<'_>, faults: &mut Faults) -> Option<Call> {
     let mut members = node.members(faults)?;
     let tool = members.required("tool", faults).and_then(|tool| tools.read(&tool, faults));
-    let input = members.optional("input").map(|input| input.value.clone());
+    let input = members.optional("input").map(|input| {
+        check_templates(&input, input.value, faults);
+        input.value.clone()
+    });
     let mut id = |name| Some(members.optional(name)?.words(faults, MOST_CHARACTERS)?.to_owned());
     let tool_call_id = id("tool_call_id");
     let execution_idempotency_key = id("execution_idempotency_key");
@@ -103,31 +139,20 @@ fn read_call(node: &Node<'_, '_>, tools: &ToolNames<'_>, faults: &mut Faults) ->
 
 fn read_emit(node: &Node<'_, '_>, faults: &mut Faults) -> Option<Emit> {
     let mut members = node.members(faults)?;
-    let event_type = members.required("type", faults).and_then(|node| {
-        let parsed = EventType::parse(node.text(faults)?);
-        parsed.map_err(|detail| node.faults_inside(faults, vec![detail])).ok()
-    });
-    let mut value = |name| members.optional(name).map(|node| node.value.clone());
-    let (content, data) = (value("content"), value("data"));
-    let durable = members.optional("durable").and_then(|truth| truth.truth(faults)).unwrap_or(true);
-    let delta = members.optional("delta");
-    members.finish(faults);
-    if durable && let Some(delta) = delta {
-        delta.fault(faults, "only an event with `durable: false` has a delta");
+    let emit = wire::event::emit(&mut members, faults);
+    for name in ["content", "data", "delta"] {
+        if let Some(value) = members.optional(name) {
+            check_templates(&value, value.value, faults);
+        }
     }
-    Some(Emit {
-        event_type: event_type?,
-        content: content.unwrap_or_default(),
-        data: data.unwrap_or_default(),
-        delta: delta.map(|node| node.value.clone()),
-        durable,
-    })
+    members.finish(faults);
+    emit
 }
 
 fn read_fail(node: &Node<'_, '_>, faults: &mut Faults) -> Option<Step> {
     let mut members = node.members(faults)?;
     let code = members.required("code", faults).and_then(|code| code.words(faults, MOST_CHARACTERS));
-    let message = members.required("message", faults).and_then(|message| message.text(faults));
+    let message = members.required("message", faults).and_then(|message| template(&message, faults));
     members.finish(faults);
-    Some(Step::Fail { code: code?.to_owned(), message: message?.to_owned() })
+    Some(Step::Fail { code: code?.to_owned(), message: message? })
 }

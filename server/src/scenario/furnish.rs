@@ -7,13 +7,11 @@ use super::WorkspaceSpec;
 
 impl WorkspaceSpec {
     /// Creates what `world` lacks: tools by name, agents by slug, each agent deployed with the newest definitions
-    /// of its tools. What is there stays as it is. Bounds that are too small for the file leave the rest out.
-    pub fn add_to(&self, world: &mut World, now: Timestamp) {
-        // The names and slugs of a file are judged when it is read, so only a bound can refuse them.
-        let _ = self.try_add_to(world, now);
-    }
-
-    fn try_add_to(&self, world: &mut World, now: Timestamp) -> Result<(), Rejection> {
+    /// of its tools. What is there stays as it is.
+    ///
+    /// # Errors
+    /// When the world's bounds are too small for it (ERR-5); what was created until then stays.
+    pub fn add_to(&self, world: &mut World, now: Timestamp) -> Result<(), Rejection> {
         for tool in &self.tools {
             if world.tool_named(tool.name.as_str()).is_none() {
                 world.apply(Command::CreateTool(tool.clone()), now)?;

@@ -13,6 +13,7 @@ use async_stream::stream;
 use bytes::Bytes;
 use futures_core::Stream;
 use pantheon_core::Timestamp;
+use pantheon_core::id::Ids;
 use pantheon_core::log::Then;
 use pantheon_core::session::SessionIx;
 
@@ -34,6 +35,10 @@ pub struct EventStream {
     opened: Opened,
     handle: Arc<OpenStream>,
     journals_frames: bool,
+    /// The journal's generation that it was opened in.
+    generation: u64,
+    /// What makes the ids of its events.
+    ids: Ids,
     /// Why it ended, once it has; a stream that is dropped before was left by its client.
     ended: Option<&'static str>,
 }
@@ -48,7 +53,8 @@ impl EventStream {
         connection: Option<Connection>,
     ) -> Self {
         let started = workspace.clock.now();
-        let sequence = workspace.look(|world, _| world.stream_sequence(opened.stream)).unwrap_or(0);
+        let (sequence, ids) = workspace.look(|world, _| (world.stream_sequence(opened.stream), world.ids()));
+        let sequence = sequence.unwrap_or(0);
         let handle = workspace.streams.open(
             (opened.stream, opened.epoch),
             session_id.clone(),
@@ -57,7 +63,8 @@ impl EventStream {
             connection,
         );
         let journals_frames = workspace.change_setup(|setup| setup.journals_frames());
-        Self { workspace, session, session_id, opened, handle, journals_frames, ended: None }
+        let generation = workspace.journal.generation();
+        Self { workspace, session, session_id, opened, handle, journals_frames, generation, ids, ended: None }
     }
 
     /// Its id.
@@ -155,8 +162,11 @@ impl Drop for EventStream {
         let Opened { stream, epoch, .. } = self.opened;
         self.workspace.close_stream(stream, epoch);
         self.workspace.streams.close(&self.handle);
-        let last_event_id =
-            self.workspace.look(|world, _| world.event_id(self.session, self.handle.sequence()));
+        if self.workspace.journal.generation() != self.generation {
+            return;
+        }
+        let sequence = Some(self.handle.sequence()).filter(|sequence| *sequence > 0);
+        let last_event_id = sequence.map(|sequence| self.session.event_id(self.ids, sequence));
         let closed = Closed {
             stream_id: self.handle.id.clone(),
             session_id: std::mem::take(&mut self.session_id),

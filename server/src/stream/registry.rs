@@ -90,9 +90,9 @@ impl Registry {
         self.lock().streams.values().cloned().collect()
     }
 
-    /// The id of the stream at `ix`, if it is open.
-    pub fn id_of(&self, ix: StreamIx) -> Option<String> {
-        self.lock().streams.values().find(|stream| stream.ix == ix).map(|stream| stream.id.clone())
+    /// The id of the stream at that place of that world, if it is open.
+    pub(crate) fn id_of(&self, place: (StreamIx, u64)) -> Option<String> {
+        self.lock().streams.values().find(|stream| stream.place() == place).map(|stream| stream.id.clone())
     }
 
     /// Hears when a stream begins to wait, or closes.

@@ -2,6 +2,7 @@
 //! what is refused are contract. Core types know nothing of it (architecture, decision 12).
 
 pub mod agent;
+pub mod event;
 pub mod run;
 pub mod session;
 pub mod tool;

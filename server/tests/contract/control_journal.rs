@@ -157,7 +157,9 @@ async fn pages_by_number_kind_and_limit() {
     let requests: Vec<_> = entries(&all).iter().filter(|entry| entry["kind"] == "request").cloned().collect();
     assert_eq!(paged, requests);
     let usual = page(api, "kind=request&limit=1000&after=1000000").await;
-    assert_eq!((&usual["entries"], &usual["next"]), (&json!([]), &json!(1_000_000)));
+    assert_eq!(usual["entries"], json!([]));
+    // A number from before a restart leads back to where the journal is.
+    assert!(usual["next"].as_u64().unwrap() < 1000, "{usual}");
     for bad in ["limit=0", "limit=1001", "kind=requests", "after=x", "wait_ms=-1", "wait_ms=x"] {
         assert_eq!(api.get(&format!("/__mock/journal?{bad}")).await.code(422), "validation_error", "{bad}");
     }

@@ -30,6 +30,7 @@ mod keys;
 mod program;
 mod resumes;
 mod runs;
+mod seams;
 mod smoke;
 mod stream_bytes;
 mod streams;

@@ -124,3 +124,17 @@ async fn options_reach_every_workspace() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("sticky-keys"));
 }
+
+#[tokio::test]
+async fn it_serves_although_nobody_reads_what_it_writes() {
+    // The ready line is all that is read; then both pipes break.
+    let mut child = command(&["--port", "0", "--log", "json"]).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap()).lines();
+    let ready: Value = serde_json::from_str(&stdout.next_line().await.unwrap().unwrap()).unwrap();
+    drop((stdout, child.stderr.take()));
+    let api = Api::new(ready["url"].as_str().unwrap(), "pk_unheard");
+    api.session("todo-assistant").await;
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id().unwrap()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(child.wait().await.unwrap().code(), Some(0));
+}

@@ -83,7 +83,7 @@ impl Reader {
         self.next_delta.is_some()
     }
 
-    fn sent_at(&mut self, at: Timestamp) {
+    pub(crate) fn sent_at(&mut self, at: Timestamp) {
         self.quiet_since = self.quiet_since.max(at);
     }
 }

@@ -24,13 +24,17 @@ pub fn fake_turn<'a>(message: &str, tools: impl IntoIterator<Item = (&'a str, &'
             };
             vec![Step::Say(deltas(&format!("I will call {name}."))), Step::Call(vec![call]), Step::Report]
         }
-        None => vec![Step::Say(deltas(&format!("You said: {}", shorten(message))))],
+        None => vec![Step::Say(deltas(&format!("You said: {}", shorten(message, MOST_REPEATED))))],
     };
     Turn { when: When::default(), steps }
 }
 
-/// The outcomes of a run's calls in words.
+/// The outcomes of a run's calls in words, shortened: a result may have megabytes.
 pub(crate) fn report(context: &Context) -> String {
+    shorten(&in_sentences(context), MOST_REPORTED)
+}
+
+fn in_sentences(context: &Context) -> String {
     let mut sentences: Vec<String> = context
         .results()
         .map(|(tool, output)| format!("{tool} returned {}.", in_words(output)))
@@ -62,10 +66,25 @@ fn in_words(output: &Value) -> String {
     }
 }
 
-/// `text` as deltas: a word each, with the blank before it.
+/// `text` as deltas: a word each, with the blank after it, and the rest in one where there are very many.
 pub(crate) fn deltas(text: &str) -> Vec<String> {
-    text.split_inclusive(' ').map(str::to_owned).collect()
+    let mut words = text.split_inclusive(' ');
+    let mut deltas: Vec<String> = words.by_ref().take(MOST_DELTAS).map(str::to_owned).collect();
+    let rest: String = words.collect();
+    if !rest.is_empty() {
+        deltas.push(rest);
+    }
+    deltas
 }
+
+/// How many deltas the built-in agent makes of a text.
+const MOST_DELTAS: usize = 200;
+
+/// How many characters of a message the built-in agent repeats.
+const MOST_REPEATED: usize = 200;
+
+/// How many characters of results it tells.
+const MOST_REPORTED: usize = 2_000;
 
 /// Where `name` stands in `message` as a word of its own.
 fn find_name(message: &str, name: &str) -> Option<usize> {
@@ -80,17 +99,18 @@ fn find_name(message: &str, name: &str) -> Option<usize> {
 fn words_after(rest: &str) -> &str {
     let rest = rest.trim();
     let rest = match rest.strip_prefix("with") {
-        Some(after) if after.is_empty() || after.starts_with(char::is_whitespace) => after,
+        Some(after) if after.is_empty() || after.starts_with([' ', '\t', '\n', ':']) => {
+            after.trim_start_matches(':')
+        }
         Some(_) | None => rest.strip_prefix(':').unwrap_or(rest),
     };
     rest.trim()
 }
 
-/// At most 200 characters of `text`, on one line.
-fn shorten(text: &str) -> String {
-    const MOST: usize = 200;
+/// At most so many characters of `text`, on one line.
+fn shorten(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MOST) {
+    match line.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
@@ -132,6 +152,7 @@ mod tests {
     fn a_message_that_names_a_bound_tool_calls_it() {
         check("Call echo_tool with hi", Some(("echo_tool", "message", "hi")));
         check("echo_tool: hello there ", Some(("echo_tool", "message", "hello there")));
+        check("add_todo with: milk", Some(("add_todo", "title", "milk")));
         check("add_todo with milk", Some(("add_todo", "title", "milk")));
         check("use echo_tool without care", Some(("echo_tool", "message", "without care")));
         check("first add_todo, then echo_tool", Some(("add_todo", "title", ", then echo_tool")));

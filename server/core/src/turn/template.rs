@@ -1,5 +1,7 @@
 //! `{{ paths }}` in a script's texts, filled when a step plays.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 /// What a template can name: `message`, `run`, `results.<tool>…` and `errors.<tool>…`.
@@ -9,6 +11,9 @@ pub struct Context {
 }
 
 impl Context {
+    /// What a path can begin with.
+    pub const ROOTS: [&'static str; 4] = ["message", "run", "results", "errors"];
+
     /// A context for run number `nth` of its session, started by `message`.
     pub fn new(message: &str, nth: u32) -> Self {
         let mut root = Map::new();
@@ -65,16 +70,27 @@ pub struct Rendered<T> {
     pub missing: Vec<String>,
 }
 
+/// How many bytes the values in one template may fill; beyond, paths render empty, as if they were missing. A path
+/// that names a large value a thousand times would otherwise make an event of gigabytes.
+const MOST_FILLED: usize = 8 << 20;
+
 /// Fills the `{{ paths }}` of `template`. Text that opens without a close stands as it is.
 pub fn render(template: &str, context: &Context) -> Rendered<String> {
+    render_within(template, context, &mut 0)
+}
+
+/// As [`render`], where so many bytes are `filled` already.
+fn render_within(template: &str, context: &Context, filled: &mut usize) -> Rendered<String> {
     let mut out = Rendered::<String>::default();
     let mut rest = template;
     while let Some((before, path, after)) = next_path(rest) {
         out.value.push_str(before);
-        match context.find(path) {
-            Some(Value::String(text)) => out.value.push_str(text),
-            Some(value) => out.value.push_str(&value.to_string()),
-            None => out.missing.push(path.to_owned()),
+        match context.find(path).map(in_text) {
+            Some(text) if *filled + text.len() <= MOST_FILLED => {
+                *filled += text.len();
+                out.value.push_str(&text);
+            }
+            Some(_) | None => out.missing.push(path.to_owned()),
         }
         rest = after;
     }
@@ -82,29 +98,42 @@ pub fn render(template: &str, context: &Context) -> Rendered<String> {
     out
 }
 
+/// A value as it stands inside a text.
+fn in_text(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) => Cow::Borrowed(text),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            Cow::Owned(value.to_string())
+        }
+    }
+}
+
 /// Fills all texts in `template`. A text that is one path and nothing else becomes the value itself.
 pub fn render_value(template: &Value, context: &Context) -> Rendered<Value> {
     let mut missing = Vec::new();
-    let value = fill(template, context, &mut missing);
+    let value = fill(template, context, &mut missing, &mut 0);
     Rendered { value, missing }
 }
 
-fn fill(template: &Value, context: &Context, missing: &mut Vec<String>) -> Value {
+fn fill(template: &Value, context: &Context, missing: &mut Vec<String>, filled: &mut usize) -> Value {
     match template {
         Value::String(text) => {
             if let Some(("", path, "")) = next_path(text)
                 && let Some(value) = context.find(path)
+                && *filled + in_text(value).len() <= MOST_FILLED
             {
+                *filled += in_text(value).len();
                 return value.clone();
             }
-            let mut filled = render(text, context);
-            missing.append(&mut filled.missing);
-            Value::String(filled.value)
+            let mut rendered = render_within(text, context, filled);
+            missing.append(&mut rendered.missing);
+            Value::String(rendered.value)
         }
-        Value::Array(items) => items.iter().map(|item| fill(item, context, missing)).collect(),
-        Value::Object(members) => {
-            members.iter().map(|(name, member)| (name.clone(), fill(member, context, missing))).collect()
-        }
+        Value::Array(items) => items.iter().map(|item| fill(item, context, missing, filled)).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, member)| (name.clone(), fill(member, context, missing, filled)))
+            .collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) => template.clone(),
     }
 }
@@ -150,6 +179,15 @@ mod tests {
         check("a{{ results.other.x }}b{{ nonsense }}c", "abc", &["results.other.x", "nonsense"]);
         check("open {{ only", "open {{ only", &[]);
         check("{{ results.echo-tool.list.7 }}", "", &["results.echo-tool.list.7"]);
+    }
+
+    #[test]
+    fn what_a_template_fills_is_bounded() {
+        let context = Context::new(&"x".repeat(MOST_FILLED / 4), 1);
+        let rendered = render(&"{{ message }}".repeat(1_000), &context);
+        assert_eq!((rendered.value.len(), rendered.missing.len()), (MOST_FILLED, 996));
+        let rendered = render_value(&Value::from(vec!["{{ message }}"; 1_000]), &context);
+        assert_eq!(rendered.missing.len(), 996);
     }
 
     #[test]

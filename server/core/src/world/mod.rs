@@ -140,9 +140,22 @@ impl World {
         &self.settings
     }
 
-    /// Changes what it was told about itself. What has begun goes on as it was: deadlines stay, ids stay.
+    /// Settings that nothing waits on: who changes others while streams are open uses [`World::adjust`].
     pub fn settings_mut(&mut self) -> &mut Settings {
         &mut self.settings
+    }
+
+    /// Changes settings while the world lives. What has begun goes on as it was: deadlines stay, ids stay, and a
+    /// silence that is measured anew begins now. All streams look again.
+    pub fn adjust(&mut self, now: Timestamp, change: impl FnOnce(&mut Settings)) {
+        let before = self.settings.keep_alive;
+        change(&mut self.settings);
+        if self.settings.keep_alive != before {
+            self.restart_silences(now);
+        }
+        for ix in self.session_ixs() {
+            self.tally.touch(ix);
+        }
     }
 
     /// Gives the agent another script; turns that play go on.

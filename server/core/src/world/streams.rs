@@ -99,6 +99,11 @@ impl World {
         })
     }
 
+    /// What makes the ids of this world's events, whatever becomes of it.
+    pub fn ids(&self) -> crate::id::Ids {
+        self.settings.ids
+    }
+
     /// The id of the event of `session` that has that sequence.
     pub fn event_id(&self, session: SessionIx, sequence: u32) -> Option<String> {
         let head = self.session_at(session)?.log.head();
@@ -126,6 +131,17 @@ impl World {
                 }
                 (Some(at), _) => self.settle(at),
                 (None, _) => return,
+            }
+        }
+    }
+
+    /// The silence of every stream begins now.
+    pub(super) fn restart_silences(&mut self, now: Timestamp) {
+        let places: Vec<StreamIx> = self.streams.iter().map(|(ix, _)| ix).collect();
+        for ix in places {
+            if let Some(stream) = self.streams.get_mut(ix) {
+                stream.reader.sent_at(now);
+                stream.told_until = stream.told_until.max(now);
             }
         }
     }
