@@ -56,7 +56,8 @@ async fn a_place_means_nothing_in_the_world_after_a_reset() {
     api.scenario("seed: 2").await.expect(200);
     let new = api.session("todo-assistant").await;
     socket.send(body.as_bytes()).await;
-    assert!(socket.head().await.starts_with("HTTP/1.1 404"), "the session is gone");
+    let head = socket.head().await;
+    assert!(head.starts_with("http/1.1 404"), "the session is gone: {head}");
     assert_eq!(api.get(&format!("/v1/sessions/{new}/runs")).await.expect(200)["data"], json!([]));
 }
 
