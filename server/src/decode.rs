@@ -20,7 +20,7 @@ pub struct Faults {
     pub details: Vec<Detail>,
     /// Pointers to the members whose name is at fault, and not what they are set to.
     pub misnamed: Vec<String>,
-    /// Pointers to members that nobody asked for and that were let pass.
+    /// Pointers to members that nobody asked for and that were let pass; at most [`MOST_FAULTS`].
     pub ignored: Vec<String>,
     unknown: Unknown,
 }
@@ -292,6 +292,7 @@ impl<'v, 'p> Members<'v, 'p> {
         for name in self.map.keys().filter(|name| !self.asked.contains(&name.as_str())) {
             let pointer = self.path.pointer() + &pointer_segment(name);
             match faults.unknown {
+                Unknown::Ignored if faults.ignored.len() >= MOST_FAULTS => {}
                 Unknown::Ignored => faults.ignored.push(pointer),
                 Unknown::Refused => faults.misname(pointer, || EXTRA.to_owned()),
                 Unknown::Corrected => faults.misname(pointer, || correction("key", name, &self.asked)),

@@ -23,6 +23,13 @@ impl Log {
         }
     }
 
+    /// Tells something that may not be meant so.
+    pub fn warning(&self, message: &str) {
+        if !self.quiet {
+            self.write("warning", message);
+        }
+    }
+
     /// Tells why something can't be.
     pub fn error(&self, message: &str) {
         self.write("error", message);

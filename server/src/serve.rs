@@ -17,8 +17,9 @@ use crate::mock::{Mock, Options};
 use crate::scenario::Scenario;
 use crate::{control, http};
 
-/// How long streams have to end once asked.
-const GRACE: Duration = Duration::from_millis(700);
+/// How long streams have to end once asked. A client that is in the middle of a request uses up all of it, and the
+/// program is to be gone within a second.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// A fake that serves: in this program, or embedded in a test or a harness.
 #[derive(Debug)]
@@ -50,11 +51,11 @@ impl Server {
         Ok(Self { url, mock, connections, trigger, serving })
     }
 
-    /// Ends every stream cleanly and waits, a moment at most, until the connections have gone.
-    pub async fn stop(self) {
+    /// Ends every stream cleanly and waits, a moment at most, until the connections have gone. Tells how they went.
+    pub async fn stop(self) -> Drained {
         self.trigger.request();
         // The task ends by itself; if it has panicked, there is nothing left to wait for.
-        let _ = self.serving.await;
+        self.serving.await.unwrap_or_default()
     }
 }
 
@@ -117,14 +118,21 @@ async fn listen(serve: &Serve, options: Options, log: Log) -> Exit {
     ready(&server.url);
     log.info(&format!("pantheon-mock serves on {}", server.url));
     if !address.ip().is_loopback() {
-        log.info("it listens beyond this machine, and takes any key unless --api-key is given");
+        log.warning(if server.mock.options().keys.is_empty() {
+            "it listens beyond this machine and takes any key; --api-key names those that it is to take"
+        } else {
+            "it listens beyond this machine; only the keys given by --api-key are taken"
+        });
     }
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
     log.info("stopping");
-    server.stop().await;
+    let drained = server.stop().await;
+    if drained.panicked > 0 {
+        log.error(&format!("{} connections ended by a defect of this program", drained.panicked));
+    }
     Exit::Stopped
 }
 

@@ -392,7 +392,10 @@ impl Workspace {
             let Some(due) = workspace.upgrade() else { return };
             due.clock.sleep_until(at).await;
             let mut held = due.held();
-            held.timer = None;
+            // Another may have taken its place while it waited for the lock; that one stays.
+            if held.timer.as_ref().map(|(_, task)| task.id()) == tokio::task::try_id() {
+                held.timer = None;
+            }
             let now = due.clock.now();
             held.world.settle(now);
             due.publish(&mut held, now);

@@ -23,6 +23,9 @@ use crate::workspace::Workspace;
 const USUAL: usize = 100;
 const MOST: usize = 1000;
 
+/// How many entries a tail renders at once: of each that isn't read, so many stand in memory.
+const AT_ONCE: usize = 16;
+
 /// How long a client may ask to wait.
 const MOST_WAIT_MS: u64 = 60_000;
 
@@ -88,7 +91,7 @@ pub(super) async fn get(caller: Caller, uri: Uri) -> Result<Answer, ApiError> {
 pub(super) async fn tail(caller: Caller, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
     query::only(&uri, &["after", "kind"])?;
     let mut wanted = Wanted::of(&uri)?;
-    wanted.limit = USUAL;
+    wanted.limit = AT_ONCE;
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
     wanted.after = last.unwrap_or(wanted.after);
     let (workspace, shutdown) = (Arc::clone(&caller.workspace), caller.shutdown.clone());

@@ -117,9 +117,13 @@ impl<S: Sync + Send, T: DeserializeOwned + Send> FromRequestParts<S> for Ids<T> 
 
 /// The key in `Authorization: Bearer <key>`.
 fn bearer(headers: &HeaderMap) -> Result<ApiKey, ApiError> {
-    let Some(value) = headers.get(AUTHORIZATION) else {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let Some(value) = values.next() else {
         return Err(ApiError::unauthorized("send Authorization: Bearer <API key>"));
     };
+    if values.next().is_some() {
+        return Err(ApiError::unauthorized("send one Authorization header, not several"));
+    }
     let malformed = || ApiError::unauthorized("the Authorization header must be: Bearer <API key>");
     let (scheme, key) = value.to_str().ok().and_then(|text| text.split_once(' ')).ok_or_else(malformed)?;
     let key = key.trim();

@@ -107,8 +107,11 @@ fn find(caller: &Caller, session: &str, run: &str) -> Result<RunIx, ApiError> {
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<Key>, ApiError> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let key = value.to_str().ok().and_then(Key::parse);
-    key.map(Some)
-        .ok_or_else(|| ApiError::invalid_idempotency_key("an Idempotency-Key has 8 to 255 characters"))
+    key.map(Some).ok_or_else(|| {
+        ApiError::invalid_idempotency_key(
+            "an Idempotency-Key has 8 to 255 characters, all of them visible ASCII",
+        )
+    })
 }
 
 fn unwrap_replayed(reply: Reply) -> (Reply, bool) {

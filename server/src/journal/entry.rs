@@ -223,11 +223,14 @@ impl Entry {
                 request.headers.iter().map(|(name, value)| name.len() + value.len() + 32).sum();
             let bodies =
                 request.body.as_ref().map_or(0, |body| body.kept.len()) + request.response_body.kept.len();
-            headers + bodies + request.path.len() + request.query.as_deref().map_or(0, str::len)
+            let ignored: usize = request.ignored.iter().map(|path| size_of::<String>() + path.len()).sum();
+            headers + bodies + ignored + request.path.len() + request.query.as_deref().map_or(0, str::len)
         };
         BASE + match &self.recorded {
             Recorded::Request(it) => request(it),
-            Recorded::StreamOpen(it) => request(&it.request),
+            Recorded::StreamOpen(it) => {
+                request(&it.request) + it.last_event_id.as_ref().map_or(0, String::len)
+            }
             Recorded::Frame { frame, .. } => frame.len(),
             Recorded::StreamClose(_) | Recorded::Deadline { .. } => 0,
             Recorded::Note { text, .. } => text.len(),

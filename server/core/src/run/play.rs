@@ -8,7 +8,7 @@ use crate::event::{CallFacts, EphemeralBody, Event};
 use crate::id::Kind;
 use crate::time::Timestamp;
 use crate::timers::TimerKind;
-use crate::turn::{Call, Rendered, Step, Turn, render, render_value, report};
+use crate::turn::{Call, Rendered, Step, Turn, literal, render, render_value, report};
 use crate::world::{Emitter, World};
 
 /// A turn, and the step that comes next.
@@ -36,7 +36,7 @@ impl World {
                 Step::Say(texts) => self.speak(ix, at, texts),
                 Step::Report => {
                     let words = report(&self.runs[ix.0 as usize].context);
-                    self.speak(ix, at, &crate::turn::deltas(&words));
+                    self.speak(ix, at, &crate::turn::deltas(&literal(&words)));
                 }
                 Step::Call(calls) => return self.pause(ix, playing, calls, at),
                 Step::Wait(span) => {

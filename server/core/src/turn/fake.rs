@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Call, Context, Step, Turn, When};
+use super::{Call, Context, Step, Turn, When, literal, literal_value};
 use crate::schema::InputSchema;
 
 /// The turn that answers `message` with the bound `tools`. A message that names one of them calls it, with input
@@ -18,13 +18,13 @@ pub fn fake_turn<'a>(message: &str, tools: impl IntoIterator<Item = (&'a str, &'
             let words = words_after(&message[at + name.len()..]);
             let call = Call {
                 tool: name.to_owned(),
-                input: schema.sample((!words.is_empty()).then_some(words)),
+                input: literal_value(schema.sample((!words.is_empty()).then_some(words))),
                 tool_call_id: None,
                 execution_idempotency_key: None,
             };
             vec![Step::Say(deltas(&format!("I will call {name}."))), Step::Call(vec![call]), Step::Report]
         }
-        None => vec![Step::Say(deltas(&format!("You said: {}", shorten(message, MOST_REPEATED))))],
+        None => vec![Step::Say(deltas(&literal(&format!("You said: {}", shorten(message, MOST_REPEATED)))))],
     };
     Turn { when: When::default(), steps }
 }

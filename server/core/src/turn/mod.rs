@@ -10,6 +10,8 @@ use serde_json::Value;
 
 pub use fake::fake_turn;
 pub(crate) use fake::{deltas, report};
+pub(crate) use template::literal;
+use template::literal_value;
 pub use template::{Context, Rendered, render, render_value};
 
 use crate::event::EventType;

@@ -1,10 +1,13 @@
-//! `{{ paths }}` in a script's texts, filled when a step plays.
+//! `{{ paths }}` in a script's texts, filled when a step plays. `{{ braces }}` stands for the two braces themselves.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-/// What a template can name: `message`, `run`, `results.<tool>…` and `errors.<tool>…`.
+/// What opens a path.
+const OPEN: &str = "{{";
+
+/// What a template can name: `message`, `run`, `results.<tool>…`, `errors.<tool>…` and `braces`.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
     root: Map<String, Value>,
@@ -12,11 +15,12 @@ pub struct Context {
 
 impl Context {
     /// What a path can begin with.
-    pub const ROOTS: [&'static str; 4] = ["message", "run", "results", "errors"];
+    pub const ROOTS: [&'static str; 5] = ["message", "run", "results", "errors", "braces"];
 
     /// A context for run number `nth` of its session, started by `message`.
     pub fn new(message: &str, nth: u32) -> Self {
         let mut root = Map::new();
+        root.insert("braces".into(), OPEN.into());
         root.insert("message".into(), message.into());
         root.insert("run".into(), serde_json::json!({ "nth": nth }));
         root.insert("results".into(), Value::Object(Map::new()));
@@ -58,6 +62,23 @@ impl Context {
             Value::Array(items) => items.get(segment.parse::<usize>().ok()?),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
         })
+    }
+}
+
+/// A template that renders to `text`: for what users and tools say, which is data and no template.
+pub(crate) fn literal(text: &str) -> String {
+    text.replace(OPEN, "{{braces}}")
+}
+
+/// As [`literal`], for all texts in `value`.
+pub(crate) fn literal_value(value: Value) -> Value {
+    match value {
+        Value::String(text) => literal(&text).into(),
+        Value::Array(items) => items.into_iter().map(literal_value).collect(),
+        Value::Object(members) => {
+            members.into_iter().map(|(name, member)| (name, literal_value(member))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
     }
 }
 
@@ -140,7 +161,7 @@ fn fill(template: &Value, context: &Context, missing: &mut Vec<String>, filled: 
 
 /// What stands before the first path, the path, and what follows it.
 fn next_path(text: &str) -> Option<(&str, &str, &str)> {
-    let (before, rest) = text.split_once("{{")?;
+    let (before, rest) = text.split_once(OPEN)?;
     let (path, after) = rest.split_once("}}")?;
     Some((before, path.trim(), after))
 }
@@ -179,6 +200,15 @@ mod tests {
         check("a{{ results.other.x }}b{{ nonsense }}c", "abc", &["results.other.x", "nonsense"]);
         check("open {{ only", "open {{ only", &[]);
         check("{{ results.echo-tool.list.7 }}", "", &["results.echo-tool.list.7"]);
+    }
+
+    #[test]
+    fn a_literal_renders_to_itself() {
+        for text in ["", "{{", "{{{", "{{{{", "{{ message }}", "a{{{x}}}b", "{ { }} {{}}", "日{{本}}"] {
+            check(&literal(text), text, &[]);
+            let value = json!({ "{{ message }}": [text, 1, null] });
+            assert_eq!(render_value(&literal_value(value.clone()), &context()).value, value);
+        }
     }
 
     #[test]
