@@ -24,6 +24,11 @@ impl Headers {
         Self(kept.collect())
     }
 
+    /// Whether the value of the header called `name` is never kept.
+    pub fn is_redacted(name: &str) -> bool {
+        HeaderName::from_bytes(name.as_bytes()).is_ok_and(|name| is_credential(&name))
+    }
+
     /// Names and values.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (&**name, &**value))
@@ -40,6 +45,6 @@ fn joined(headers: &HeaderMap, name: &HeaderName) -> Box<str> {
 }
 
 /// `text` without the workspace's key, wherever a client may have put it.
-pub(super) fn without_key(text: String, key: &str) -> String {
+pub(crate) fn without_key(text: String, key: &str) -> String {
     if key.len() >= SHORTEST && text.contains(key) { text.replace(key, REDACTED) } else { text }
 }
