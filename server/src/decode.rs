@@ -223,6 +223,24 @@ impl<'v, 'p> Node<'v, 'p> {
         self.expect(faults, self.value.as_object(), "an object")
     }
 
+    /// What `decode` makes of each of its members, told its name, or a fault: for objects whose names are not known
+    /// beforehand. A member that can't be decoded is left out.
+    pub fn entries<T>(
+        &'p self,
+        faults: &mut Faults,
+        mut decode: impl FnMut(&'v str, Node<'v, '_>, &mut Faults) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let decoded = self.map(faults)?.iter().filter_map(|(name, value)| {
+            decode(name, Node { value, path: Path::Member(&self.path, name) }, faults)
+        });
+        Some(decoded.collect())
+    }
+
+    /// Says what is wrong with the name that it has in its object.
+    pub fn misnamed(&self, faults: &mut Faults, reason: impl FnOnce() -> String) {
+        faults.misname(self.pointer(), reason);
+    }
+
     /// What `decode` makes of each of its items, or a fault. An item that can't be decoded is left out.
     pub fn items<T>(
         &'p self,

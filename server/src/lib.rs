@@ -3,7 +3,7 @@
 //! The rules themselves are in `pantheon-core`. This crate is what stands around them: [`connection`] speaks HTTP
 //! over TCP, [`http`] parses, submits and renders, [`stream`] reads a log on its way to a client, [`workspace`]
 //! holds a world behind one short lock, [`clock`] is the only notion of time, [`journal`] remembers what was seen,
-//! [`control`] is for those who steer, [`scenario`] for what they write.
+//! [`control`] is for those who steer, [`scenario`] for what they write, [`verify`] for what they expect.
 
 pub mod cli;
 pub mod clock;
@@ -21,5 +21,6 @@ pub mod scenario;
 pub mod serve;
 pub mod setup;
 pub mod stream;
+pub mod verify;
 pub mod wire;
 pub mod workspace;

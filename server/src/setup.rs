@@ -12,6 +12,7 @@ use crate::clock::Mode;
 use crate::demo;
 use crate::journal::JournalLimits;
 use crate::scenario::Scenario;
+use crate::verify::Expectation;
 use crate::workspace::ApiKey;
 
 /// What all workspaces of a server begin with.
@@ -114,6 +115,11 @@ impl Setup {
     /// What the agent does: as the last scenario says, and if that says nothing, the built-in agent answers.
     pub fn script(&self) -> Script {
         self.scenarios.last().and_then(|scenario| scenario.agent.clone()).unwrap_or_default()
+    }
+
+    /// What must have happened, as the last scenario that expects anything says.
+    pub fn expectations(&self) -> Option<Vec<Expectation>> {
+        self.latest(|scenario| scenario.expect.clone())
     }
 
     /// A fresh world: as the first scenario has it, or with the demo; later ones add to it.

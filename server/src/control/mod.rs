@@ -7,6 +7,7 @@ mod journal;
 mod reset;
 mod scenario;
 mod state;
+mod verify;
 
 use std::sync::Arc;
 
@@ -39,6 +40,7 @@ pub fn router(mock: &Arc<Mock>) -> Router<Arc<Mock>> {
         route("/journal", get(journal::get)),
         route("/journal/tail", get(journal::tail)),
         route("/state", get(state::get)),
+        route("/verify", post(verify::verify)),
         route("/sessions/{session}/events", post(events::append)),
     ];
     routes

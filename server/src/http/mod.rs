@@ -9,7 +9,7 @@ mod edge;
 mod events;
 pub(crate) mod page;
 pub(crate) mod query;
-mod route;
+pub(crate) mod route;
 mod runs;
 mod sessions;
 mod tools;

@@ -185,6 +185,11 @@ impl Body {
         Self { kept: Bytes::copy_from_slice(&body[..body.len().min(MOST_BODY)]), length: body.len() }
     }
 
+    /// Whether only its beginning is kept.
+    fn is_cut(&self) -> bool {
+        self.kept.len() < self.length
+    }
+
     /// As JSON where it is whole and JSON, and as text otherwise.
     fn render(&self, key: &str) -> Value {
         if self.kept.len() == self.length
@@ -193,7 +198,7 @@ impl Body {
             return value_without_key(value, key);
         }
         let mut text = without_key(String::from_utf8_lossy(&self.kept).into_owned(), key);
-        if self.kept.len() < self.length {
+        if self.is_cut() {
             text.push_str(&format!("… [{} bytes in all]", self.length));
         }
         text.into()
@@ -313,6 +318,12 @@ impl Request {
         tell("status", self.status.as_u16().into());
         if self.response_body.length > 0 {
             tell("response_body", self.response_body.render(key));
+        }
+        let bodies = [("body", self.body.as_ref()), ("response_body", Some(&self.response_body))];
+        let cut = bodies.iter().filter(|(_, body)| body.is_some_and(Body::is_cut));
+        let cut: Vec<_> = cut.map(|(name, _)| *name).collect();
+        if !cut.is_empty() {
+            tell("cut", json!(cut));
         }
         if self.replayed {
             tell("replayed", true.into());

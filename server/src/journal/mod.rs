@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 pub use entry::{Body, Closed, Entry, Kind, Opened, Recorded, Request};
 pub use redact::Headers;
+pub(crate) use redact::without_key;
 
 use crate::clock::Stopwatch;
 
@@ -55,7 +56,7 @@ pub struct Page {
     pub entries: Vec<Arc<Entry>>,
     /// What to ask on after.
     pub next: u64,
-    /// How many entries have gone, ever.
+    /// How many entries have been evicted since it was last cleared.
     pub evicted: u64,
 }
 
@@ -104,11 +105,12 @@ impl Journal {
         self.ring().cleared
     }
 
-    /// Forgets all entries; numbers go on. Returns how many there were.
+    /// Forgets all entries, and that any were evicted; numbers go on. Returns how many there were.
     pub fn clear(&self) -> usize {
         let mut ring = self.ring();
         ring.cleared += 1;
         ring.bytes = 0;
+        ring.evicted = 0;
         std::mem::take(&mut ring.entries).len()
     }
 

@@ -26,6 +26,11 @@ impl Headers {
         Self(kept.collect())
     }
 
+    /// Whether the value of the header called `name` is never kept.
+    pub fn is_redacted(name: &str) -> bool {
+        HeaderName::from_bytes(name.as_bytes()).is_ok_and(|name| is_credential(&name))
+    }
+
     /// Names and values.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (&**name, &**value))
@@ -42,7 +47,7 @@ fn joined(headers: &HeaderMap, name: &HeaderName) -> Box<str> {
 }
 
 /// `text` without the workspace's key, wherever a client may have put it: as it is, or inside a JSON string.
-pub(super) fn without_key(text: String, key: &str) -> String {
+pub(crate) fn without_key(text: String, key: &str) -> String {
     if key.len() < SHORTEST {
         return text;
     }
@@ -59,7 +64,7 @@ pub(super) fn without_encoded_key(text: String, key: &str) -> String {
 }
 
 /// `value` without the key, in names of members too. Escapes that hid it are gone by now.
-pub(super) fn value_without_key(value: Value, key: &str) -> Value {
+pub(crate) fn value_without_key(value: Value, key: &str) -> Value {
     match value {
         Value::String(text) => Value::String(without_key(text, key)),
         Value::Array(items) => items.into_iter().map(|item| value_without_key(item, key)).collect(),

@@ -1,4 +1,4 @@
-//! The scenario file: what a workspace holds, and what its agent does.
+//! The scenario file: what a workspace holds, what its agent does, and what is expected.
 //!
 //! [`Scenario::read`] takes YAML or JSON, from a file or a request, and either understands all of it or says
 //! everything that is wrong with it, each with line, column, path and what is allowed there. A part of the file is
@@ -17,6 +17,7 @@ use pantheon_core::turn::Script;
 use serde_json::Value;
 
 use crate::decode::{Faults, Members, Node, Unknown};
+use crate::verify::Expectation;
 
 pub use duration::parse_duration;
 pub use problem::Problem;
@@ -49,6 +50,8 @@ pub struct Scenario {
     pub workspace: Option<WorkspaceSpec>,
     /// What the agent does; none: the built-in agent.
     pub agent: Option<Script>,
+    /// What must have happened when its verdict is asked for.
+    pub expect: Option<Vec<Expectation>>,
     /// The document as it was read.
     pub source: Value,
 }
@@ -85,11 +88,10 @@ impl Scenario {
         let workspace =
             members.optional("workspace").and_then(|node| WorkspaceSpec::read(&node, &tools, faults));
         let agent = members.optional("agent").and_then(|agent| agent::read(&agent, &tools, faults));
-        for later in ["faults", "expect"] {
-            if let Some(node) = members.optional(later) {
-                node.fault(faults, format!("this version does not read `{later}` yet; leave it out"));
-            }
+        if let Some(node) = members.optional("faults") {
+            node.fault(faults, "this version does not read `faults` yet; leave it out");
         }
+        let expect = members.optional("expect").and_then(|expect| Expectation::read_all(&expect, faults));
         members.finish(faults);
         Self {
             name: name.map(str::to_owned),
@@ -101,6 +103,7 @@ impl Scenario {
             settings: settings.unwrap_or_default(),
             workspace,
             agent,
+            expect,
             source: document.clone(),
         }
     }
@@ -120,4 +123,4 @@ fn rule_id(node: &Node<'_, '_>, faults: &mut Faults) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use super::*;
 
 /// A document, and the lines that are expected of it.
-struct Case<'t> {
-    shows: &'t str,
-    document: String,
-    expected: Vec<&'t str>,
+pub(crate) struct Case<'t> {
+    pub(crate) shows: &'t str,
+    pub(crate) document: String,
+    pub(crate) expected: Vec<&'t str>,
 }
 
-fn cases(data: &str) -> Vec<Case<'_>> {
+pub(crate) fn cases(data: &str) -> Vec<Case<'_>> {
     let mut cases = Vec::new();
     for line in data.lines() {
         if let Some(shows) = line.strip_prefix("## ") {
@@ -26,7 +26,7 @@ fn cases(data: &str) -> Vec<Case<'_>> {
         }
         let case: &mut Case<'_> = cases.last_mut().expect("a file of cases begins with `## `");
         match line.strip_prefix(">>") {
-            Some(expected) => case.expected.push(expected.trim_start()),
+            Some(expected) => case.expected.push(expected.strip_prefix(' ').unwrap_or(expected)),
             None => {
                 case.document.push_str(line);
                 case.document.push('\n');
@@ -42,7 +42,7 @@ fn cases(data: &str) -> Vec<Case<'_>> {
 
 /// Each document of `data` is told by `tell` as it expects.
 #[track_caller]
-fn check(data: &str, tell: impl Fn(&str) -> String) {
+pub(crate) fn check(data: &str, tell: impl Fn(&str) -> String) {
     for Case { shows, document, expected } in cases(data) {
         let told = tell(&document);
         assert_eq!(told.lines().collect::<Vec<_>>(), expected, "\n## {shows}\n{document}\n{told}");
@@ -188,8 +188,8 @@ fn every_key_stands_on_the_page() {
 
 /// The keys in `value` that are the format's, and not the user's own.
 fn collect_keys(value: &Value, keys: &mut BTreeSet<String>) {
-    const HOLD_THE_USERS_OWN: [&str; 7] =
-        ["input_schema", "output_schema", "metadata", "input", "content", "data", "delta"];
+    const HOLD_THE_USERS_OWN: [&str; 8] =
+        ["input_schema", "output_schema", "metadata", "input", "content", "data", "delta", "where"];
     value.as_array().into_iter().flatten().for_each(|item| collect_keys(item, keys));
     for (key, value) in value.as_object().into_iter().flatten() {
         keys.insert(key.clone());
@@ -210,8 +210,19 @@ fn read(document: &str) -> Scenario {
 fn tell(scenario: &Scenario) -> String {
     let mut told = String::new();
     let mut line = |text: String| writeln!(told, "{}", text.trim_end()).unwrap();
-    let Scenario { name, summary, rules, seed, clock, variants, settings, workspace, agent, source: _ } =
-        scenario;
+    let Scenario {
+        name,
+        summary,
+        rules,
+        seed,
+        clock,
+        variants,
+        settings,
+        workspace,
+        agent,
+        expect,
+        source: _,
+    } = scenario;
     name.iter().for_each(|name| line(format!("name: {name}")));
     summary.iter().for_each(|summary| line(format!("summary: {summary}")));
     if !rules.is_empty() {
@@ -239,5 +250,6 @@ fn tell(scenario: &Scenario) -> String {
         line(format!("turn: {:?}", turn.when));
         turn.steps.iter().for_each(|step| line(format!("- {step:?}")));
     }
+    expect.iter().flatten().for_each(|expectation| line(format!("expect: {expectation}")));
     told
 }

@@ -36,4 +36,5 @@ mod stream_bytes;
 mod streams;
 mod tools;
 mod transport;
+mod verify;
 mod workspaces;

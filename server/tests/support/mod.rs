@@ -5,6 +5,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub mod client;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
