@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::connection::Shutdown;
+use crate::faults::redirects::Redirects;
 use crate::setup::{Defaults, Setup};
 use crate::workspace::{ApiKey, Workspace};
 
@@ -13,6 +14,7 @@ pub struct Mock {
     options: Options,
     defaults: Arc<Defaults>,
     workspaces: RwLock<HashMap<ApiKey, Arc<Workspace>>>,
+    redirects: Arc<Redirects>,
     shutdown: Shutdown,
 }
 
@@ -59,12 +61,23 @@ impl Mock {
     /// A fake without workspaces; its streams end when `shutdown` is requested.
     pub fn new(options: Options, shutdown: Shutdown) -> Arc<Self> {
         let defaults = Arc::new(options.defaults.clone());
-        Arc::new(Self { options, defaults, workspaces: RwLock::default(), shutdown })
+        Arc::new(Self {
+            options,
+            defaults,
+            workspaces: RwLock::default(),
+            redirects: Arc::default(),
+            shutdown,
+        })
     }
 
     /// What concerns the server as a whole.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// The redirects that faults have given.
+    pub(crate) fn redirects(&self) -> &Arc<Redirects> {
+        &self.redirects
     }
 
     /// When to end.

@@ -145,7 +145,7 @@ impl Control {
     pub(super) async fn flushed(&self) -> Result<(), Closed> {
         let waiting = Waiting::new(self);
         self.news_until(|| {
-            if self.reports().flushes >= waiting.since.flushes {
+            if self.reports().flushes > waiting.since.flushes {
                 Some(Ok(()))
             } else if self.is_closed() {
                 Some(Err(Closed))

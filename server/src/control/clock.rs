@@ -8,7 +8,7 @@ use pantheon_core::effect::{Fired, FiredKind};
 use pantheon_core::{Rejection, Timestamp, World};
 use serde_json::{Value, json};
 
-use crate::clock::Mode;
+use crate::clock::{Mode, within_real};
 use crate::decode::{Faults, Members, Node, Unknown};
 use crate::http::answer::{Answer, ApiError};
 use crate::http::body;
@@ -18,6 +18,9 @@ use crate::workspace::Workspace;
 
 /// How many of the things that an advance brought are told; the rest is counted.
 const MOST_TOLD: usize = 10_000;
+
+/// How long an advance waits, in real time, for faults to go on whose time has come.
+const MOST_PATIENCE: Duration = Duration::from_millis(250);
 
 pub(super) async fn get(caller: Caller) -> Answer {
     Answer::ok(&shown(&caller.workspace))
@@ -71,10 +74,26 @@ pub(super) async fn advance(caller: Caller, request: Request) -> Result<Answer, 
             "the clock is real and moves by itself: PUT /__mock/clock {\"mode\": \"virtual\"} first";
         return Err(ApiError::new(StatusCode::CONFLICT, "clock_is_real", message));
     }
-    let (now, fired) = workspace.advance(|world, from| resolve(&target, world, from))?;
+    let waits = &workspace.faults.waits;
+    let mut waited = Vec::new();
+    let (now, fired) = workspace.advance(|world, from| {
+        let to = resolve(&target, world, waits.next(), from)?;
+        // They are over as soon as the clock moves, so they are looked up before.
+        waited = waits.due(to);
+        Ok::<_, Rejection>(to)
+    })?;
+    // A client that doesn't read, and so keeps what waits from going on, holds nobody up.
+    within_real(MOST_PATIENCE, waits.settled(&workspace.clock)).await;
     workspace.streams_settled().await;
-    let told: Vec<Value> = fired.iter().take(MOST_TOLD).map(|fired| render(workspace, fired)).collect();
-    let omitted = fired.len() - told.len();
+    let mut told: Vec<(Timestamp, Value)> = fired.iter().map(|it| (it.at, render(workspace, it))).collect();
+    told.extend(
+        waited
+            .iter()
+            .map(|wait| (wait.due, json!({ "at": wait.due, "kind": "fault", "fault_id": wait.fault_id }))),
+    );
+    told.sort_by_key(|(at, _)| *at);
+    let omitted = told.len().saturating_sub(MOST_TOLD);
+    let told: Vec<Value> = told.into_iter().take(MOST_TOLD).map(|(_, told)| told).collect();
     let mut answer = json!({ "now": now, "fired": told });
     if omitted > 0 {
         answer["omitted"] = omitted.into();
@@ -101,11 +120,16 @@ fn timestamp(node: &Node<'_, '_>, faults: &mut Faults) -> Option<Timestamp> {
 }
 
 /// The time that `target` names. With nothing due, the next deadline is now.
-fn resolve(target: &Target, world: &World, from: Timestamp) -> Result<Timestamp, Rejection> {
+fn resolve(
+    target: &Target,
+    world: &World,
+    next_wait: Option<Timestamp>,
+    from: Timestamp,
+) -> Result<Timestamp, Rejection> {
     let to = match target {
         Target::By(span) => from.after(*span),
         Target::To(to) => *to,
-        Target::NextDeadline => world.next_deadline().unwrap_or(from),
+        Target::NextDeadline => world.next_deadline().into_iter().chain(next_wait).min().unwrap_or(from),
     };
     if to < from { Err(Rejection::ClockBackwards { now: from }) } else { Ok(to) }
 }

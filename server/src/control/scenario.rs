@@ -41,7 +41,10 @@ pub(super) async fn get(caller: Caller) -> Answer {
     let loaded: Vec<Value> = setup.scenarios().iter().map(|scenario| scenario.source.clone()).collect();
     let turns = caller.workspace.look(|world, _| world.plays().to_vec());
     let scenario = loaded.last().cloned();
-    Answer::ok(&json!({ "scenario": scenario, "loaded": loaded, "fired": { "steps": turns, "faults": [] } }))
+    let faults = caller.workspace.faults.shown(caller.workspace.clock.now());
+    Answer::ok(
+        &json!({ "scenario": scenario, "loaded": loaded, "fired": { "steps": turns, "faults": faults } }),
+    )
 }
 
 /// Back to what the command line gives a new workspace, in a fresh one.
@@ -57,10 +60,11 @@ fn begin_anew(workspace: &Arc<Workspace>) {
     let (mode, now) = workspace.setup().clock();
     workspace.clock.restart(mode, now);
     workspace.restart();
+    workspace.arm();
     workspace.journal.clear();
 }
 
-/// State, journal, running turns and deadlines stay; the agent is replaced, and what the file's `workspace` names
+/// State, journal, running turns and deadlines stay; agent and faults are replaced, and what the file's `workspace` names
 /// and this one lacks is added.
 fn add(workspace: &Arc<Workspace>, scenario: &Arc<Scenario>) -> Result<(), ApiError> {
     if let Some(clock) = scenario.clock {
@@ -78,5 +82,6 @@ fn add(workspace: &Arc<Workspace>, scenario: &Arc<Scenario>) -> Result<(), ApiEr
         }
         world.set_script(setup.script());
     });
+    workspace.arm();
     Ok(())
 }

@@ -9,7 +9,7 @@ mod edge;
 mod events;
 pub(crate) mod page;
 pub(crate) mod query;
-mod route;
+pub(crate) mod route;
 mod runs;
 mod sessions;
 mod tools;
@@ -20,7 +20,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, get, post};
 
-pub(crate) use edge::{dated, next_request_id, stranger};
+pub(crate) use edge::{dated, http_date, next_request_id, stranger};
 
 use crate::mock::Mock;
 use answer::ApiError;

@@ -29,6 +29,11 @@ const ROUTES: &[(&Method, &str, &str)] = &[
     (&Method::GET, "/v1/sessions/{session}/events/stream", "events.stream"),
 ];
 
+/// The names of all routes.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    ROUTES.iter().map(|(.., name)| *name)
+}
+
 /// The name of the route for `method` on the path template `template`. `HEAD` counts as `GET`.
 pub(super) fn name(method: &Method, template: &str) -> Option<&'static str> {
     let method = if method == Method::HEAD { &Method::GET } else { method };

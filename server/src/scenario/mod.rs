@@ -1,4 +1,4 @@
-//! The scenario file: what a workspace holds, and what its agent does.
+//! The scenario file: what a workspace holds, what its agent does, and what is to go wrong.
 //!
 //! [`Scenario::read`] takes YAML or JSON, from a file or a request, and either understands all of it or says
 //! everything that is wrong with it, each with line, column, path and what is allowed there. A part of the file is
@@ -49,6 +49,8 @@ pub struct Scenario {
     pub workspace: Option<WorkspaceSpec>,
     /// What the agent does; none: the built-in agent.
     pub agent: Option<Script>,
+    /// What is to go wrong, in order.
+    pub faults: crate::faults::List,
     /// The document as it was read.
     pub source: Value,
 }
@@ -85,10 +87,9 @@ impl Scenario {
         let workspace =
             members.optional("workspace").and_then(|node| WorkspaceSpec::read(&node, &tools, faults));
         let agent = members.optional("agent").and_then(|agent| agent::read(&agent, &tools, faults));
-        for later in ["faults", "expect"] {
-            if let Some(node) = members.optional(later) {
-                node.fault(faults, format!("this version does not read `{later}` yet; leave it out"));
-            }
+        let armed = members.optional("faults").and_then(|list| crate::faults::read_all(&list, faults));
+        if let Some(node) = members.optional("expect") {
+            node.fault(faults, "this version does not read `expect` yet; leave it out");
         }
         members.finish(faults);
         Self {
@@ -101,6 +102,7 @@ impl Scenario {
             settings: settings.unwrap_or_default(),
             workspace,
             agent,
+            faults: armed.unwrap_or_default(),
             source: document.clone(),
         }
     }

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::faults::Fault;
 
 /// A document, and the lines that are expected of it.
 struct Case<'t> {
@@ -61,6 +62,7 @@ fn broken_documents_are_told_where_and_what() {
     check(include_str!("testdata/broken-settings.txt"), problems);
     check(include_str!("testdata/broken-workspace.txt"), problems);
     check(include_str!("testdata/broken-agent.txt"), problems);
+    check(include_str!("testdata/broken-faults.txt"), problems);
 }
 
 #[test]
@@ -188,8 +190,8 @@ fn every_key_stands_on_the_page() {
 
 /// The keys in `value` that are the format's, and not the user's own.
 fn collect_keys(value: &Value, keys: &mut BTreeSet<String>) {
-    const HOLD_THE_USERS_OWN: [&str; 7] =
-        ["input_schema", "output_schema", "metadata", "input", "content", "data", "delta"];
+    const HOLD_THE_USERS_OWN: [&str; 9] =
+        ["input_schema", "output_schema", "metadata", "input", "content", "data", "delta", "headers", "body"];
     value.as_array().into_iter().flatten().for_each(|item| collect_keys(item, keys));
     for (key, value) in value.as_object().into_iter().flatten() {
         keys.insert(key.clone());
@@ -210,8 +212,19 @@ fn read(document: &str) -> Scenario {
 fn tell(scenario: &Scenario) -> String {
     let mut told = String::new();
     let mut line = |text: String| writeln!(told, "{}", text.trim_end()).unwrap();
-    let Scenario { name, summary, rules, seed, clock, variants, settings, workspace, agent, source: _ } =
-        scenario;
+    let Scenario {
+        name,
+        summary,
+        rules,
+        seed,
+        clock,
+        variants,
+        settings,
+        workspace,
+        agent,
+        faults,
+        source: _,
+    } = scenario;
     name.iter().for_each(|name| line(format!("name: {name}")));
     summary.iter().for_each(|summary| line(format!("summary: {summary}")));
     if !rules.is_empty() {
@@ -238,6 +251,11 @@ fn tell(scenario: &Scenario) -> String {
     for turn in agent.iter().flat_map(|script| &script.turns) {
         line(format!("turn: {:?}", turn.when));
         turn.steps.iter().for_each(|step| line(format!("- {step:?}")));
+    }
+    for fault in faults.iter() {
+        let Fault { id, place, choice, times, ttl, probability, verb, source: _ } = &**fault;
+        line(format!("fault {id}: {place:?} {choice:?} {times:?} {ttl:?} {probability:?}"));
+        line(format!("- {verb:?}"));
     }
     told
 }
