@@ -3,7 +3,8 @@
 //! The rules themselves are in `pantheon-core`. This crate is what stands around them: [`connection`] speaks HTTP
 //! over TCP, [`http`] parses, submits and renders, [`stream`] reads a log on its way to a client, [`workspace`]
 //! holds a world behind one short lock, [`clock`] is the only notion of time, [`journal`] remembers what was seen,
-//! [`control`] is for those who steer, [`scenario`] for what they write, [`verify`] for what they expect.
+//! [`control`] is for those who steer, [`scenario`] for what they write, [`verify`] for what they expect, and [`faults`]
+//! are what goes wrong on command.
 
 pub mod cli;
 pub mod clock;
@@ -12,6 +13,7 @@ pub mod control;
 pub mod decode;
 pub mod demo;
 pub mod exit;
+pub mod faults;
 pub mod http;
 mod in_progress;
 pub mod journal;

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use pantheon_core::Rejection;
 
 use crate::connection::Shutdown;
+use crate::faults::redirects::Redirects;
 use crate::setup::{Defaults, Setup};
 use crate::workspace::{ApiKey, Workspace};
 
@@ -15,6 +16,7 @@ pub struct Mock {
     options: Options,
     defaults: Arc<Defaults>,
     workspaces: RwLock<HashMap<ApiKey, Arc<Workspace>>>,
+    redirects: Arc<Redirects>,
     shutdown: Shutdown,
 }
 
@@ -63,12 +65,23 @@ impl Mock {
     /// A fake without workspaces; its streams end when `shutdown` is requested.
     pub fn new(options: Options, shutdown: Shutdown) -> Arc<Self> {
         let defaults = Arc::new(options.defaults.clone());
-        Arc::new(Self { options, defaults, workspaces: RwLock::default(), shutdown })
+        Arc::new(Self {
+            options,
+            defaults,
+            workspaces: RwLock::default(),
+            redirects: Arc::default(),
+            shutdown,
+        })
     }
 
     /// What concerns the server as a whole.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// The redirects that faults have given.
+    pub(crate) fn redirects(&self) -> &Arc<Redirects> {
+        &self.redirects
     }
 
     /// When to end.

@@ -10,6 +10,7 @@ use pantheon_core::{Rejection, Settings, Timestamp, Variants, World};
 
 use crate::clock::Mode;
 use crate::demo;
+use crate::faults::Fault;
 use crate::journal::JournalLimits;
 use crate::scenario::Scenario;
 use crate::verify::Expectation;
@@ -117,6 +118,16 @@ impl Setup {
         self.scenarios.last().and_then(|scenario| scenario.agent.clone()).unwrap_or_default()
     }
 
+    /// The faults that are armed at first: those of the last scenario.
+    pub fn faults(&self) -> &[Arc<Fault>] {
+        self.scenarios.last().map_or(&[], |scenario| &scenario.faults)
+    }
+
+    /// What ids and chance are made from.
+    pub fn seed(&self) -> u64 {
+        self.latest(|scenario| scenario.seed).unwrap_or(self.defaults.seed)
+    }
+
     /// What must have happened, as the last scenario that expects anything says.
     pub fn expectations(&self) -> Option<Vec<Expectation>> {
         self.latest(|scenario| scenario.expect.clone())
@@ -140,8 +151,7 @@ impl Setup {
 
     /// The settings of a fresh world.
     pub fn settings(&self, key: &ApiKey) -> Settings {
-        let seed = self.latest(|scenario| scenario.seed).unwrap_or(self.defaults.seed);
-        let ids = Ids::new(seed, key.expose());
+        let ids = Ids::new(self.seed(), key.expose());
         let named = self.latest(|scenario| scenario.workspace.as_ref()?.id.clone());
         let mut settings = Settings::new(ids);
         if let Some(id) = named.or_else(|| self.workspace_id.clone()) {

@@ -17,6 +17,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::clock::{Clock, Mode, pause_real, within_real};
+use crate::faults::Faults;
 use crate::journal::{Journal, Recorded};
 use crate::setup::Setup;
 use crate::stream::Registry;
@@ -31,6 +32,8 @@ pub struct Workspace {
     pub journal: Journal,
     /// Its open streams.
     pub streams: Registry,
+    /// What is to go wrong in it.
+    pub faults: Faults,
     setup: Mutex<Setup>,
     held: Mutex<Held>,
     /// One advance at a time.
@@ -108,12 +111,28 @@ impl Workspace {
             clock,
             journal: Journal::new(setup.journal_limits()),
             streams: Registry::default(),
+            faults: Faults::default(),
             setup: Mutex::new(setup),
             held: Mutex::new(Held { world, epoch: 0, heads: HashMap::new(), timer: None }),
             advancing: tokio::sync::Mutex::default(),
         });
+        workspace.arm();
         workspace.settle();
         Ok(workspace)
+    }
+
+    /// Arms the faults of its setup, and no others.
+    pub(crate) fn arm(&self) {
+        let setup = self.setup();
+        self.faults.replace(setup.faults(), setup.seed(), self.clock.now());
+    }
+
+    /// Arms the faults that the command line gives, and no others.
+    pub(crate) fn arm_as_at_first(&self) {
+        let mut setup = self.setup();
+        let seed = setup.seed();
+        setup.reset();
+        self.faults.replace(setup.faults(), seed, self.clock.now());
     }
 
     /// The key that chooses it.
@@ -276,10 +295,9 @@ impl Workspace {
         for stream in self.streams.list() {
             let mut moves = self.streams.moves();
             // In this order: a stream that has read the last of it waits only once it has given it away.
-            while self.streams.is_open(&stream)
-                && !stream.is_stuck()
-                && !(self.has_read_all(stream.place()) && stream.is_waiting())
-            {
+            let has_sent_all = || self.has_read_all(stream.place()) && stream.is_waiting();
+            let is_kept = || stream.is_stuck() || stream.is_held(self.clock.now());
+            while self.streams.is_open(&stream) && !is_kept() && !has_sent_all() {
                 tokio::select! {
                     _ = moves.changed() => {}
                     () = pause_real(LOOK_AGAIN) => {}

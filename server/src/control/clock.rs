@@ -8,13 +8,16 @@ use pantheon_core::effect::{Fired, FiredKind};
 use pantheon_core::{Rejection, Timestamp, World};
 use serde_json::{Value, json};
 
-use crate::clock::Mode;
+use crate::clock::{Mode, within_real};
 use crate::decode::{Faults, Members, Node, Unknown};
 use crate::http::answer::{Answer, ApiError};
 use crate::http::body;
 use crate::http::caller::Caller;
 use crate::scenario::parse_duration;
 use crate::workspace::{Advanced, Workspace};
+
+/// How long an advance waits, in real time, for faults to go on whose time has come.
+const MOST_PATIENCE: Duration = Duration::from_millis(250);
 
 pub(super) async fn get(caller: Caller) -> Answer {
     Answer::ok(&shown(&caller.workspace))
@@ -71,11 +74,25 @@ pub(super) async fn advance(caller: Caller, request: Request) -> Result<Answer, 
             "the clock is real and moves by itself: PUT /__mock/clock {\"mode\": \"virtual\"} first";
         return Err(ApiError::new(StatusCode::CONFLICT, "clock_is_real", message));
     }
-    let Advanced { now, fired, untold } = workspace.advance(|world, from| resolve(&target, world, from))?;
+    let waits = &workspace.faults.waits;
+    let mut waited = Vec::new();
+    let Advanced { now, fired, untold } = workspace.advance(|world, from| {
+        let to = resolve(&target, world, waits.next(), from)?;
+        // They are over as soon as the clock moves, so they are looked up before.
+        waited = waits.due(to);
+        Ok::<_, Rejection>(to)
+    })?;
+    // A client that doesn't read, and so keeps what waits from going on, holds nobody up.
+    within_real(MOST_PATIENCE, waits.settled(&workspace.clock)).await;
     workspace.streams_settled().await;
-    let fired: Vec<Value> =
-        fired.iter().map(|(fired, stream_id)| render(fired, stream_id.as_deref())).collect();
-    let mut answer = json!({ "now": now, "fired": fired });
+    let fired = fired.iter().map(|(fired, stream_id)| (fired.at, render(fired, stream_id.as_deref())));
+    let waited = waited
+        .iter()
+        .map(|wait| (wait.due, json!({ "at": wait.due, "kind": "fault", "fault_id": wait.fault_id })));
+    let mut told: Vec<(Timestamp, Value)> = fired.chain(waited).collect();
+    told.sort_by_key(|(at, _)| *at);
+    let told: Vec<Value> = told.into_iter().map(|(_, told)| told).collect();
+    let mut answer = json!({ "now": now, "fired": told });
     if untold > 0 {
         answer["omitted"] = untold.into();
     }
@@ -104,11 +121,16 @@ fn timestamp(node: &Node<'_, '_>, faults: &mut Faults) -> Option<Timestamp> {
 }
 
 /// The time that `target` names. With nothing due, the next deadline is now.
-fn resolve(target: &Target, world: &World, from: Timestamp) -> Result<Timestamp, Rejection> {
+fn resolve(
+    target: &Target,
+    world: &World,
+    next_wait: Option<Timestamp>,
+    from: Timestamp,
+) -> Result<Timestamp, Rejection> {
     let to = match target {
         Target::By(span) => from.after(*span),
         Target::To(to) => *to,
-        Target::NextDeadline => world.next_deadline().unwrap_or(from),
+        Target::NextDeadline => world.next_deadline().into_iter().chain(next_wait).min().unwrap_or(from),
     };
     if to < from { Err(Rejection::ClockBackwards { now: from }) } else { Ok(to) }
 }

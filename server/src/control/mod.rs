@@ -3,6 +3,7 @@
 
 mod clock;
 mod events;
+mod faults;
 mod journal;
 mod reset;
 mod scenario;
@@ -35,6 +36,8 @@ pub fn router(mock: &Arc<Mock>) -> Router<Arc<Mock>> {
     let routes = [
         route("/reset", post(reset::reset)),
         route("/scenario", get(scenario::get).put(scenario::put).delete(scenario::delete)),
+        route("/faults", post(faults::add).get(faults::list).delete(faults::clear)),
+        route("/faults/{fault}", get(faults::get).delete(faults::remove)),
         route("/clock", get(clock::get).put(clock::put)),
         route("/clock/advance", post(clock::advance)),
         route("/journal", get(journal::get)),

@@ -48,8 +48,7 @@ pub(super) async fn reset(caller: Caller, request: Request) -> Result<Answer, Ap
         cleared.insert("scenario".into(), loaded.into());
     }
     if has(Scope::Faults) {
-        // Faults come with the fault engine; until then there are none to clear.
-        cleared.insert("faults".into(), 0.into());
+        cleared.insert("faults".into(), workspace.faults.len().into());
     }
     if has(Scope::State) {
         let state = workspace.look(|world, _| counted(world));
@@ -75,6 +74,10 @@ pub(super) async fn reset(caller: Caller, request: Request) -> Result<Answer, Ap
             world.adjust(now, |settings| setup.adjust(settings));
             world.set_script(setup.script());
         });
+    }
+    // After the clock, since a time to live is counted from now on.
+    if has(Scope::Faults) {
+        workspace.arm_as_at_first();
     }
     if has(Scope::Journal) {
         cleared.insert("journal".into(), workspace.journal.clear().into());

@@ -46,7 +46,10 @@ pub(super) async fn get(caller: Caller) -> Answer {
     let loaded: Vec<Value> = setup.scenarios().iter().map(|scenario| scenario.source.clone()).collect();
     let turns = caller.workspace.look(|world, _| world.plays().to_vec());
     let scenario = loaded.last().cloned();
-    Answer::ok(&json!({ "scenario": scenario, "loaded": loaded, "fired": { "steps": turns, "faults": [] } }))
+    let faults = caller.workspace.faults.shown(caller.workspace.clock.now());
+    Answer::ok(
+        &json!({ "scenario": scenario, "loaded": loaded, "fired": { "steps": turns, "faults": faults } }),
+    )
 }
 
 /// Back to what the command line gives a new workspace, in a fresh one.
@@ -61,11 +64,12 @@ pub(super) async fn delete(caller: Caller) -> Result<Response, ApiError> {
 
 fn begin_anew(workspace: &Arc<Workspace>) -> Result<(), ApiError> {
     workspace.restart(Some(workspace.setup().clock()))?;
+    workspace.arm();
     workspace.journal.clear();
     Ok(())
 }
 
-/// State, journal, running turns and deadlines stay; the agent is replaced, and what the file's `workspace` names
+/// State, journal, running turns and deadlines stay; agent and faults are replaced, and what the file's `workspace` names
 /// and this one lacks is added.
 fn add(workspace: &Arc<Workspace>, scenario: &Arc<Scenario>) -> Result<(), ApiError> {
     if let Some(clock) = scenario.clock {
@@ -82,5 +86,6 @@ fn add(workspace: &Arc<Workspace>, scenario: &Arc<Scenario>) -> Result<(), ApiEr
         world.adjust(now, |settings| setup.adjust(settings));
         world.set_script(setup.script());
     });
+    workspace.arm();
     Ok(())
 }

@@ -112,7 +112,11 @@ async fn read(caller: &Caller, request: Request) -> Result<Bytes, ApiError> {
     Ok(body)
 }
 
-async fn collect(body: Body, most: usize) -> Result<Bytes, ApiError> {
+/// The whole of a body of at most `most` bytes.
+///
+/// # Errors
+/// 413, 408, or 400 where it ends early.
+pub(crate) async fn collect(body: Body, most: usize) -> Result<Bytes, ApiError> {
     match within_real(PATIENCE, Limited::new(body, most).collect()).await {
         Some(Ok(collected)) => Ok(collected.to_bytes()),
         Some(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(most)),

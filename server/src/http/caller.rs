@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::answer::ApiError;
 use crate::connection::{Connection, Shutdown};
+use crate::faults::redirects::Redirects;
 use crate::journal::Body;
 use crate::mock::Mock;
 use crate::wire::RunIds;
@@ -30,6 +31,8 @@ pub(crate) struct Caller {
     pub(crate) learned: Arc<Mutex<Learned>>,
     /// The connection that the request came on; none in tests without one.
     pub(crate) connection: Option<Connection>,
+    /// The redirects that faults have given.
+    pub(crate) redirects: Arc<Redirects>,
     /// When to end.
     pub(crate) shutdown: Shutdown,
     /// How large a body may be.
@@ -68,6 +71,7 @@ impl Caller {
             run_ids: RunIds { dashed },
             learned: Arc::default(),
             connection: request.extensions().get::<Connection>().cloned(),
+            redirects: Arc::clone(mock.redirects()),
             shutdown: mock.shutdown().clone(),
             max_body: mock.options().max_body,
         })

@@ -2,11 +2,11 @@
 //! id (ERR-2), the date (TIME-1) and the journal.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::DATE;
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, DATE};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -15,13 +15,15 @@ use http_body_util::BodyExt;
 use pantheon_core::Timestamp;
 
 use super::answer::{ApiError, IDEMPOTENT_REPLAYED};
-use super::caller::Caller;
+use super::caller::{Caller, Learned};
 use super::route;
 use crate::clock::{Clock, Mode};
+use crate::faults::request::{Exchange, Met};
 use crate::in_progress::Progress;
 use crate::journal::{self, Headers, Opened, Recorded};
 use crate::mock::Mock;
 use crate::wire::RunIds;
+use crate::workspace::Workspace;
 
 /// Repeated in errors as `request_id` (ERR-2).
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -29,6 +31,7 @@ const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Lets a request through to its handler, and its answer back.
 pub(super) async fn edge(State(mock): State<Arc<Mock>>, mut request: Request, next: Next) -> Response {
     let request_id = next_request_id();
+    mock.redirects().note(request.uri().query(), request.headers().contains_key(AUTHORIZATION));
     if !is_of_v1(request.uri().path()) {
         return stranger(&ApiError::not_found("path"), &request_id);
     }
@@ -36,54 +39,135 @@ pub(super) async fn edge(State(mock): State<Arc<Mock>>, mut request: Request, ne
         Ok(caller) => caller,
         Err(refusal) => return stranger(&refusal, &request_id),
     };
-    let (workspace, learned, run_ids) =
-        (Arc::clone(&caller.workspace), Arc::clone(&caller.learned), caller.run_ids);
-    request.extensions_mut().insert(caller);
+    let (workspace, run_ids) = (Arc::clone(&caller.workspace), caller.run_ids);
     let template = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
-    let mut record = journal::Request {
-        route: template.and_then(|template| route::name(request.method(), template)),
+    let route = template.and_then(|template| route::name(request.method(), template));
+    let mut faults = Exchange::of(&caller, &request, route, &request_id);
+    let record = journal::Request {
+        route,
         method: request.method().clone(),
         path: request.uri().path().into(),
         query: request.uri().query().map(Into::into),
         headers: Headers::of(request.headers()),
         body: None,
-        status: StatusCode::OK,
+        status: None,
         response_body: journal::Body::default(),
         replayed: false,
         session_id: None,
         run_id: None,
         request_id: request_id.clone(),
         ignored: Vec::new(),
+        fault_id: None,
+        reason: None,
     };
+    let entry = Entry {
+        workspace: Arc::clone(&workspace),
+        learned: Arc::clone(&caller.learned),
+        record: Some(record),
+    };
+    request.extensions_mut().insert(caller);
 
-    let response = next.run(request).await;
+    let response = match &mut faults {
+        None => next.run(request).await,
+        Some(faults) => match faults.before(request).await {
+            Met::Goes(request) => next.run(request).await,
+            Met::Answered(response) => response,
+            Met::Over(end) => {
+                entry.write(faults.touched(), None);
+                return faults.end(end).await;
+            }
+        },
+    };
     let response = match response.extensions().get::<ApiError>() {
         Some(refusal) => refusal.render_over(&response, &request_id, run_ids),
         None => response,
     };
 
-    let learned = std::mem::take(&mut *learned.lock().unwrap_or_else(PoisonError::into_inner));
-    record.status = response.status();
-    record.replayed = response.headers().contains_key(IDEMPOTENT_REPLAYED);
-    record.body = learned.body;
-    record.session_id = learned.session_id;
-    record.run_id = learned.run_id;
-    record.ignored = learned.ignored;
-    let now = workspace.clock.now();
-    let response = match learned.stream {
-        Some((stream_id, last_event_id)) => {
-            let opened = Opened { request: record, stream_id, last_event_id };
-            workspace.journal.write(now, Recorded::StreamOpen(Box::new(opened)));
-            response
-        }
-        None => {
-            let (response, body) = whole(response).await;
-            record.response_body = journal::Body::of(&body);
-            workspace.journal.write(now, Recorded::Request(Box::new(record)));
-            response
-        }
+    let Some(faults) = &mut faults else {
+        let (response, now) = entry.write_answer(response, None).await;
+        return dated(response, &request_id, now);
     };
-    dated(response, &request_id, now)
+    match faults.after(response).await {
+        Ok(response) => {
+            let (response, now) = entry.write_answer(response, Some(faults)).await;
+            dated(response, &request_id, now)
+        }
+        Err((end, lost)) => {
+            entry.write(faults.touched(), Some(lost.status()));
+            let end = faults.end(end).await;
+            drop(lost);
+            end
+        }
+    }
+}
+
+/// The entry of a request in the journal, until it is written. Dropped before, it says that the client left.
+struct Entry {
+    workspace: Arc<Workspace>,
+    learned: Arc<Mutex<Learned>>,
+    record: Option<journal::Request>,
+}
+
+impl Entry {
+    /// Writes the entry of a request whose answer, if it had one, never left.
+    fn write(mut self, fault_id: Option<&str>, status: Option<StatusCode>) {
+        let Some(mut record) = self.record.take() else { return };
+        self.learn(&mut record);
+        record.status = status;
+        record.fault_id = fault_id.map(str::to_owned);
+        record.reason = Some("no answer left: a fault");
+        self.workspace.journal.write(self.workspace.clock.now(), Recorded::Request(Box::new(record)));
+    }
+
+    /// Writes the entry of a request with its answer; returns the answer as it is to leave.
+    async fn write_answer(
+        mut self,
+        response: Response,
+        faults: Option<&mut Exchange>,
+    ) -> (Response, Timestamp) {
+        let now = self.workspace.clock.now();
+        let Some(mut record) = self.record.take() else { return (response, now) };
+        let stream = self.learn(&mut record);
+        record.status = Some(response.status());
+        record.replayed = response.headers().contains_key(IDEMPOTENT_REPLAYED);
+        record.fault_id = faults.as_ref().and_then(|faults| faults.touched()).map(str::to_owned);
+        let is_torn = faults.as_ref().is_some_and(|faults| faults.is_torn());
+        record.reason = is_torn.then_some("half of the answer left: a fault");
+        let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|it| it == "text/event-stream");
+        let Some((stream_id, last_event_id)) = stream.filter(|_| is_stream) else {
+            let (response, body) = whole(response, faults).await;
+            record.response_body = journal::Body::of(&body);
+            self.workspace.journal.write(now, Recorded::Request(Box::new(record)));
+            return (response, now);
+        };
+        let opened = Opened { request: record, stream_id, last_event_id };
+        self.workspace.journal.write(now, Recorded::StreamOpen(Box::new(opened)));
+        let response = match faults {
+            Some(faults) => response.map(|body| faults.stream(if is_torn { Body::empty() } else { body })),
+            None => response,
+        };
+        (response, now)
+    }
+
+    /// Adds what the handler has learned; returns the stream that it opened.
+    fn learn(&self, record: &mut journal::Request) -> Option<(String, Option<String>)> {
+        let learned = std::mem::take(&mut *self.learned.lock().unwrap_or_else(PoisonError::into_inner));
+        record.body = learned.body;
+        record.session_id = learned.session_id;
+        record.run_id = learned.run_id;
+        record.ignored = learned.ignored;
+        learned.stream
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if let Some(mut record) = self.record.take() {
+            self.learn(&mut record);
+            record.reason = Some("no answer left: the client ended the connection");
+            self.workspace.journal.write(self.workspace.clock.now(), Recorded::Request(Box::new(record)));
+        }
+    }
 }
 
 /// Only what is asked of `/v1` needs a key (AUTH-1).
@@ -114,7 +198,7 @@ pub(crate) fn dated(mut response: Response, request_id: &str, now: Timestamp) ->
 }
 
 /// `Thu, 03 Sep 2026 12:00:02 GMT`
-fn http_date(now: Timestamp) -> Option<HeaderValue> {
+pub(crate) fn http_date(now: Timestamp) -> Option<HeaderValue> {
     let time = jiff::Timestamp::from_millisecond(now.as_millis()).ok()?;
     let text = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&time).ok()?;
     HeaderValue::from_str(&text).ok()
@@ -126,12 +210,15 @@ pub(crate) fn next_request_id() -> String {
     format!("req_{:016x}", COUNT.fetch_add(1, Ordering::Relaxed) + 1)
 }
 
-/// The response with its body in hand.
-async fn whole(response: Response) -> (Response, Bytes) {
+/// The response as it is to leave, with its whole body in hand.
+async fn whole(response: Response, faults: Option<&mut Exchange>) -> (Response, Bytes) {
     let (mut parts, body) = response.into_parts();
     // Only streams have bodies that can fail, and they don't come here.
     let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-    let body = Body::from(bytes.clone());
+    let body = match faults {
+        Some(faults) => faults.body(&mut parts.headers, &bytes),
+        None => Body::from(bytes.clone()),
+    };
     let body = match parts.extensions.remove::<Progress>() {
         Some(progress) => progress.held_by(body),
         None => body,

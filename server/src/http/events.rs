@@ -9,6 +9,8 @@ use super::answer::{Answer, ApiError};
 use super::caller::{Caller, Ids};
 use super::page::Page;
 use super::{query, sessions};
+use crate::faults;
+use crate::faults::stream::Opening;
 use crate::stream::EventStream;
 
 /// Whether ephemeral events can come (SSE-7).
@@ -42,28 +44,43 @@ pub(super) async fn stream(
     let after = last_event_id(&headers);
     let deltas =
         query::parsed(&uri, "event_deltas", "true or false", |text| text.parse().ok())?.unwrap_or(false);
-    let opened = caller.workspace.open_stream(session, after.clone(), deltas)?;
     let workspace = std::sync::Arc::clone(&caller.workspace);
-    let stream = EventStream::new(workspace, session, session_id, opened, caller.connection.clone());
+    let cursor = faults::stream::cursor(&workspace, session, &session_id, after.clone());
+    let mut opened = workspace.open_stream(session, cursor.clone(), deltas)?;
+    let opening = Opening::of(&workspace, after.is_some());
+    if !opening.is_live() {
+        workspace.close_stream(opened.stream, opened.epoch);
+        opened = workspace.open_stream(session, cursor, false)?;
+    }
+    let is_live = opening.is_live();
+    if let Some(elsewhere) = opening.redirect(&caller, &session_id, &headers, &uri) {
+        workspace.close_stream(opened.stream, opened.epoch);
+        return Ok(elsewhere);
+    }
+    let connection = caller.connection.clone();
+    let stream = EventStream::new(workspace, session, session_id, opened, connection, opening);
     caller.learn(|learned| learned.stream = Some((stream.id().to_owned(), after)));
 
-    Ok(event_stream(Body::from_stream(stream.bytes(caller.shutdown))))
+    Ok(event_stream(Body::from_stream(stream.bytes(caller.shutdown)), is_live))
 }
 
 /// What a stream would answer, without opening one: looking at a session begins no run (RUN-5).
 pub(super) async fn probe(caller: Caller, Ids(session): Ids<String>) -> Result<Response, ApiError> {
     sessions::find(&caller, &session)?;
-    Ok(event_stream(Body::empty()))
+    Ok(event_stream(Body::empty(), true))
 }
 
-/// `body` as an event stream (SSE-1, SSE-7).
-fn event_stream(body: Body) -> Response {
+/// `body` as an event stream, with or without ephemeral events (SSE-1, SSE-7).
+fn event_stream(body: Body, is_live: bool) -> Response {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
-    headers.insert(X_PANTHEON_LIVE_EVENTS, HeaderValue::from_static("live"));
+    headers.insert(
+        X_PANTHEON_LIVE_EVENTS,
+        HeaderValue::from_static(if is_live { "live" } else { "unavailable" }),
+    );
     response
 }
 

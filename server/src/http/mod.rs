@@ -20,7 +20,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, get, post};
 
-pub(crate) use edge::{by_machine_time, dated, next_request_id, stranger};
+pub(crate) use edge::{by_machine_time, dated, http_date, next_request_id, stranger};
 
 use crate::mock::Mock;
 use answer::ApiError;

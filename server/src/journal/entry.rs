@@ -93,6 +93,8 @@ pub enum Recorded {
     },
     /// A stream ended.
     StreamClose(Box<Closed>),
+    /// A fault happened, was skipped, or was followed up.
+    Fault(Box<Faulted>),
     /// A resume deadline passed.
     Deadline {
         /// Of which run.
@@ -128,8 +130,8 @@ pub struct Request {
     pub headers: Headers,
     /// Its body, as far as it was read.
     pub body: Option<Body>,
-    /// The answer's status.
-    pub status: StatusCode,
+    /// The answer's status; none where no answer came.
+    pub status: Option<StatusCode>,
     /// The answer's body.
     pub response_body: Body,
     /// Whether the answer is an earlier one again (RES-3).
@@ -142,6 +144,33 @@ pub struct Request {
     pub request_id: String,
     /// Members of the body that nobody asked for (ERR-3).
     pub ignored: Vec<String>,
+    /// The fault that the answer is not the handler's for, or did not arrive whole for.
+    pub fault_id: Option<String>,
+    /// Why there is no answer, or no whole one.
+    pub reason: Option<&'static str>,
+}
+
+/// A fault that happened.
+#[derive(Debug, Clone, Default)]
+pub struct Faulted {
+    /// Which.
+    pub fault_id: String,
+    /// What it did.
+    pub verb: &'static str,
+    /// At a request of this route.
+    pub route: Option<&'static str>,
+    /// At an event of this type.
+    pub event_type: Option<String>,
+    /// At this event.
+    pub event_id: Option<String>,
+    /// In this session.
+    pub session_id: Option<String>,
+    /// About this run.
+    pub run_id: Option<String>,
+    /// On this stream.
+    pub stream_id: Option<String>,
+    /// Why it was skipped, or what came of it.
+    pub reason: Option<String>,
 }
 
 /// A stream that was opened.
@@ -213,6 +242,7 @@ impl Recorded {
             Self::StreamOpen(_) => Kind::StreamOpen,
             Self::Frame { .. } => Kind::Frame,
             Self::StreamClose(_) => Kind::StreamClose,
+            Self::Fault(_) => Kind::Fault,
             Self::Deadline { .. } => Kind::Deadline,
             Self::Note { .. } => Kind::Note,
         }
@@ -237,7 +267,7 @@ impl Entry {
                 request(&it.request) + it.last_event_id.as_ref().map_or(0, String::len)
             }
             Recorded::Frame { frame, .. } => frame.len(),
-            Recorded::StreamClose(_) | Recorded::Deadline { .. } => 0,
+            Recorded::StreamClose(_) | Recorded::Fault(_) | Recorded::Deadline { .. } => 0,
             Recorded::Note { text, .. } => text.len(),
         }
     }
@@ -281,6 +311,7 @@ impl Entry {
                 "last_event_id": closed.last_event_id,
                 "reason": closed.reason,
             })),
+            Recorded::Fault(faulted) => faulted.render(key),
             Recorded::Deadline { run_id, session_id, due } => {
                 members(json!({ "session_id": session_id, "run_id": run_id, "due": due.to_string() }))
             }
@@ -315,7 +346,9 @@ impl Request {
         if let Some(body) = self.body.as_ref().filter(|body| body.length > 0) {
             tell("body", body.render(key));
         }
-        tell("status", self.status.as_u16().into());
+        if let Some(status) = self.status {
+            tell("status", status.as_u16().into());
+        }
         if self.response_body.length > 0 {
             tell("response_body", self.response_body.render(key));
         }
@@ -336,6 +369,35 @@ impl Request {
         tell("request_id", self.request_id.as_str().into());
         if !self.ignored.is_empty() {
             tell("ignored", value_without_key(json!(self.ignored), key));
+        }
+        if let Some(id) = &self.fault_id {
+            tell("fault_id", id.as_str().into());
+        }
+        if let Some(reason) = self.reason {
+            tell("reason", reason.into());
+        }
+        out
+    }
+}
+
+impl Faulted {
+    fn render(&self, key: &str) -> Map<String, Value> {
+        let mut out = Map::new();
+        let told = [
+            ("fault_id", Some(self.fault_id.as_str())),
+            ("verb", Some(self.verb)),
+            ("route", self.route),
+            ("event_type", self.event_type.as_deref()),
+            ("event_id", self.event_id.as_deref()),
+            ("session_id", self.session_id.as_deref()),
+            ("run_id", self.run_id.as_deref()),
+            ("stream_id", self.stream_id.as_deref()),
+            ("reason", self.reason.as_deref()),
+        ];
+        for (name, value) in told {
+            if let Some(value) = value {
+                out.insert(name.to_owned(), without_key(value.to_owned(), key).into());
+            }
         }
         out
     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pantheon_core::Timestamp;
 use tokio::sync::watch;
 
-pub use entry::{Body, Closed, Entry, Kind, Opened, Recorded, Request};
+pub use entry::{Body, Closed, Entry, Faulted, Kind, Opened, Recorded, Request};
 pub use redact::Headers;
 pub(crate) use redact::without_key;
 

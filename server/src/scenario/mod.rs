@@ -1,4 +1,4 @@
-//! The scenario file: what a workspace holds, what its agent does, and what is expected.
+//! The scenario file: what a workspace holds, what its agent does, what is to go wrong, and what is expected.
 //!
 //! [`Scenario::read`] takes YAML or JSON, from a file or a request, and either understands all of it or says
 //! everything that is wrong with it, each with line, column, path and what is allowed there. A part of the file is
@@ -52,6 +52,8 @@ pub struct Scenario {
     pub agent: Option<Script>,
     /// What must have happened when its verdict is asked for.
     pub expect: Option<Vec<Expectation>>,
+    /// What is to go wrong, in order.
+    pub faults: crate::faults::List,
     /// The document as it was read.
     pub source: Value,
 }
@@ -88,9 +90,7 @@ impl Scenario {
         let workspace =
             members.optional("workspace").and_then(|node| WorkspaceSpec::read(&node, &tools, faults));
         let agent = members.optional("agent").and_then(|agent| agent::read(&agent, &tools, faults));
-        if let Some(node) = members.optional("faults") {
-            node.fault(faults, "this version does not read `faults` yet; leave it out");
-        }
+        let armed = members.optional("faults").and_then(|list| crate::faults::read_all(&list, faults));
         let expect = members.optional("expect").and_then(|expect| Expectation::read_all(&expect, faults));
         members.finish(faults);
         Self {
@@ -104,6 +104,7 @@ impl Scenario {
             workspace,
             agent,
             expect,
+            faults: armed.unwrap_or_default(),
             source: document.clone(),
         }
     }

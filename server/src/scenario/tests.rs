@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::faults::Fault;
 
 /// A document, and the lines that are expected of it.
 pub(crate) struct Case<'t> {
@@ -61,6 +62,7 @@ fn broken_documents_are_told_where_and_what() {
     check(include_str!("testdata/broken-settings.txt"), problems);
     check(include_str!("testdata/broken-workspace.txt"), problems);
     check(include_str!("testdata/broken-agent.txt"), problems);
+    check(include_str!("testdata/broken-faults.txt"), problems);
 }
 
 #[test]
@@ -188,8 +190,18 @@ fn every_key_stands_on_the_page() {
 
 /// The keys in `value` that are the format's, and not the user's own.
 fn collect_keys(value: &Value, keys: &mut BTreeSet<String>) {
-    const HOLD_THE_USERS_OWN: [&str; 8] =
-        ["input_schema", "output_schema", "metadata", "input", "content", "data", "delta", "where"];
+    const HOLD_THE_USERS_OWN: [&str; 10] = [
+        "input_schema",
+        "output_schema",
+        "metadata",
+        "input",
+        "content",
+        "data",
+        "delta",
+        "headers",
+        "body",
+        "where",
+    ];
     value.as_array().into_iter().flatten().for_each(|item| collect_keys(item, keys));
     for (key, value) in value.as_object().into_iter().flatten() {
         keys.insert(key.clone());
@@ -221,6 +233,7 @@ fn tell(scenario: &Scenario) -> String {
         workspace,
         agent,
         expect,
+        faults,
         source: _,
     } = scenario;
     name.iter().for_each(|name| line(format!("name: {name}")));
@@ -251,5 +264,10 @@ fn tell(scenario: &Scenario) -> String {
         turn.steps.iter().for_each(|step| line(format!("- {step:?}")));
     }
     expect.iter().flatten().for_each(|expectation| line(format!("expect: {expectation}")));
+    for fault in faults.iter() {
+        let Fault { id, place, choice, times, ttl, probability, verb, source: _ } = &**fault;
+        line(format!("fault {id}: {place:?} {choice:?} {times:?} {ttl:?} {probability:?}"));
+        line(format!("- {verb:?}"));
+    }
     told
 }

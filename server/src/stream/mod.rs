@@ -8,6 +8,7 @@ mod registry;
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_stream::stream;
 use bytes::Bytes;
@@ -19,12 +20,21 @@ use pantheon_core::session::SessionIx;
 
 pub use registry::{OpenStream, Registry};
 
-use crate::connection::{Connection, Shutdown};
+use crate::connection::{Connection, Cut, Shutdown};
+use crate::faults::pace::flushed;
+use crate::faults::stream::{Op, Opening, StreamFaults, Whose};
+use crate::faults::verb::How;
 use crate::journal::{Closed, Recorded};
 use crate::workspace::{Opened, Workspace};
 
 /// How much goes out in one piece at most, whole frames aside.
 const PIECE_BYTES: usize = 64 * 1024;
+
+/// Whether a stream goes on.
+enum Goes {
+    On,
+    Over,
+}
 
 /// A stream that has been opened and not yet been read. Dropped, at any time, it closes.
 #[derive(Debug)]
@@ -39,18 +49,20 @@ pub struct EventStream {
     generation: u64,
     /// What makes the ids of its events.
     ids: Ids,
+    faults: StreamFaults,
     /// Why it ended, once it has; a stream that is dropped before was left by its client.
     ended: Option<&'static str>,
 }
 
 impl EventStream {
     /// Takes over a stream that has been opened in `session`.
-    pub fn new(
+    pub(crate) fn new(
         workspace: Arc<Workspace>,
         session: SessionIx,
         session_id: String,
         opened: Opened,
         connection: Option<Connection>,
+        opening: Opening,
     ) -> Self {
         let started = workspace.clock.now();
         let (sequence, ids) = workspace.look(|world, _| (world.stream_sequence(opened.stream), world.ids()));
@@ -64,7 +76,18 @@ impl EventStream {
         );
         let journals_frames = workspace.change_setup(|setup| setup.journals_frames());
         let generation = workspace.journal.generation();
-        Self { workspace, session, session_id, opened, handle, journals_frames, generation, ids, ended: None }
+        Self {
+            workspace,
+            session,
+            session_id,
+            opened,
+            handle,
+            journals_frames,
+            generation,
+            ids,
+            faults: opening.begin(),
+            ended: None,
+        }
     }
 
     /// Its id.
@@ -77,14 +100,35 @@ impl EventStream {
         stream! {
             loop {
                 self.handle.waits(false);
-                self.opened.head.mark_unchanged();
-                let Some((read, then, now)) = self.read() else {
-                    self.end("server: the workspace was reset");
-                    break;
+                let (then, now) = match self.next_op() {
+                    Some(Op::Then(then, now)) => (then, now),
+                    Some(Op::Send(bytes, sequence)) => {
+                        self.handle.sent(bytes.len(), sequence.unwrap_or_else(|| self.handle.sequence()));
+                        yield Ok(bytes);
+                        continue;
+                    }
+                    Some(Op::Resync) => {
+                        self.end("server: a fault, stream.resync");
+                        let resync = self.resync(self.workspace.clock.now());
+                        yield Ok(resync);
+                        break;
+                    }
+                    Some(op) => match self.carry_out(op, &shutdown).await {
+                        Goes::On => continue,
+                        Goes::Over => break,
+                    },
+                    None => {
+                        self.opened.head.mark_unchanged();
+                        let Some((read, then, now)) = self.read() else {
+                            self.end("server: the workspace was reset");
+                            break;
+                        };
+                        if !read.is_empty() {
+                            yield Ok(read);
+                        }
+                        (then, now)
+                    }
                 };
-                if !read.is_empty() {
-                    yield Ok(read);
-                }
                 match then {
                     Then::More => {}
                     Then::End => {
@@ -110,19 +154,120 @@ impl EventStream {
         }
     }
 
+    /// What faults would have done next, if there is anything.
+    fn next_op(&mut self) -> Option<Op> {
+        let whose = Whose {
+            workspace: &self.workspace,
+            session: self.session,
+            session_id: &self.session_id,
+            stream_id: &self.handle.id,
+            sequence: self.handle.sequence(),
+        };
+        self.faults.next(&whose)
+    }
+
+    /// Carries out what sends nothing.
+    async fn carry_out(&mut self, op: Op, shutdown: &Shutdown) -> Goes {
+        match op {
+            Op::Flush => flushed(self.handle.connection()).await,
+            Op::Hold(fault_id, span) => {
+                let from = self.workspace.clock.now();
+                if !self.hold(&fault_id, from, span, shutdown).await {
+                    return Goes::Over;
+                }
+                self.faults.mute();
+            }
+            Op::Pause { is_first } => {
+                let pause = self.faults.pause(is_first, self.workspace.clock.now());
+                if let Some((fault_id, due)) = pause
+                    && !self.hold(&fault_id, due, Some(Duration::ZERO), shutdown).await
+                {
+                    return Goes::Over;
+                }
+            }
+            Op::Close(how) => {
+                self.end("server: a fault closed it");
+                self.cut(how).await;
+                return Goes::Over;
+            }
+            // The first three the stream does itself; the others have come to these by now.
+            Op::Send(..)
+            | Op::Resync
+            | Op::Then(..)
+            | Op::Frame(..)
+            | Op::Fire(..)
+            | Op::Meet(..)
+            | Op::Body(..) => {}
+        }
+        Goes::On
+    }
+
+    /// Is silent until `span` after `from`, or for ever; `false` where the stream is over first.
+    async fn hold(
+        &mut self,
+        fault_id: &str,
+        from: Timestamp,
+        span: Option<Duration>,
+        shutdown: &Shutdown,
+    ) -> bool {
+        self.handle.hold(Some(span.map_or(Timestamp::MAX, |span| from.after(span))));
+        self.workspace.streams.moved();
+        let Workspace { clock, faults, .. } = &*self.workspace;
+        let over = async {
+            match span {
+                Some(span) => faults.waits.sleep(clock, fault_id, from, span).await,
+                None => std::future::pending().await,
+            }
+        };
+        let head = &mut self.opened.head;
+        let gone = async { while head.changed().await.is_ok() {} };
+        let ended = tokio::select! {
+            () = over => None,
+            () = gone => Some("server: the workspace was reset"),
+            () = shutdown.requested() => Some("server: shutdown"),
+        };
+        self.handle.hold(None);
+        // The waiting has marked as seen what came meanwhile; it is read all the same, since reading comes first.
+        if let Some(reason) = ended {
+            self.end(reason);
+        }
+        ended.is_none()
+    }
+
+    /// Ends the connection as a fault says. A clean end is left to the body's own end.
+    async fn cut(&self, how: How) {
+        let Some(connection) = self.handle.connection() else { return };
+        let how = match how {
+            How::Fin => return,
+            How::Abort => Cut::Fin,
+            How::Rst => Cut::Rst,
+        };
+        flushed(Some(connection)).await;
+        connection.cut(how);
+        // The cut drops this body.
+        std::future::pending::<()>().await;
+    }
+
     /// Notes why it ends.
     fn end(&mut self, reason: &'static str) {
         self.ended = Some(reason);
     }
 
-    /// What comes next.
+    /// What comes next. Where faults may meet it, it is kept for them, and nothing is returned but that there is more.
     fn read(&mut self) -> Option<(Bytes, Then, Timestamp)> {
         let Opened { stream, epoch, .. } = self.opened;
-        let (read, now) = self.workspace.read_stream(stream, epoch, PIECE_BYTES)?;
-        self.handle.sent(read.bytes.len(), read.sequence);
+        let are_met = self.faults.are_met(&self.workspace);
+        // Frame by frame, so that what faults do to one is done before the next is read.
+        let most_bytes = if are_met { 1 } else { PIECE_BYTES };
+        let (read, now) = self.workspace.read_stream(stream, epoch, most_bytes)?;
         if self.journals_frames && !read.bytes.is_empty() {
             self.journal_frames(&read.bytes, now);
         }
+        if are_met {
+            self.faults.take(frames(&read.bytes), read.sequence, (read.then, now));
+            return Some((Bytes::new(), Then::More, now));
+        }
+        self.handle.sent(read.bytes.len(), read.sequence);
         Some((read.bytes, read.then, now))
     }
 

@@ -1,7 +1,7 @@
 //! The open streams of a workspace, for those who look at them from outside.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pantheon_core::Timestamp;
@@ -44,6 +44,8 @@ pub struct OpenStream {
     bytes: AtomicU64,
     /// Whether it has given away all that it has read, and waits for more.
     waiting: AtomicBool,
+    /// Until when a fault keeps it silent, in milliseconds of the workspace's clock; 0 when none does.
+    held_until: AtomicI64,
 }
 
 impl Registry {
@@ -70,6 +72,7 @@ impl Registry {
             sequence: AtomicU32::new(sequence),
             bytes: AtomicU64::new(0),
             waiting: AtomicBool::new(false),
+            held_until: AtomicI64::new(0),
         });
         open.streams.insert(number, Arc::clone(&stream));
         stream
@@ -125,6 +128,16 @@ impl OpenStream {
     /// Whether it has given away all that it has read, and waits for more.
     pub(crate) fn is_waiting(&self) -> bool {
         self.waiting.load(Ordering::Acquire)
+    }
+
+    /// A fault keeps it silent until then; `None`: not any more.
+    pub(super) fn hold(&self, until: Option<Timestamp>) {
+        self.held_until.store(until.map_or(0, Timestamp::as_millis), Ordering::Release);
+    }
+
+    /// Whether a fault keeps it silent beyond `now`.
+    pub(crate) fn is_held(&self, now: Timestamp) -> bool {
+        self.held_until.load(Ordering::Acquire) > now.as_millis()
     }
 
     /// The connection that it goes out on.

@@ -37,6 +37,12 @@ impl Log {
         self.durable.json(sequence.checked_sub(1)?)
     }
 
+    /// The frame of the durable event numbered `sequence`.
+    pub fn frame(&self, sequence: u32) -> Option<Bytes> {
+        let index = sequence.checked_sub(1).filter(|index| *index < self.durable.len())?;
+        Some(self.durable.frames(index, sequence))
+    }
+
     /// How many bytes this log holds.
     pub fn bytes(&self) -> usize {
         self.durable.bytes() + self.deltas.bytes()

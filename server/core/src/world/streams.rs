@@ -110,6 +110,11 @@ impl World {
         (1..=head).contains(&sequence).then(|| self.settings.ids.within(session.0, Kind::Event, sequence))
     }
 
+    /// The id that the event of `session` numbered `sequence` has, or will have.
+    pub fn event_id_at(&self, session: SessionIx, sequence: u32) -> String {
+        self.settings.ids.within(session.0, Kind::Event, sequence)
+    }
+
     /// Lets everything happen that is due by `now`, as [`World::settle`] does, and tells of the keep-alives too:
     /// in order of time, and at one moment keep-alives, then deadlines, then waits.
     pub fn advance(&mut self, now: Timestamp) {
