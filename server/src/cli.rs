@@ -28,15 +28,35 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve the fake; what happens without a command too.
-    Serve(Serve),
+    Serve(Box<Serve>),
+    /// Validate scenario files: where each fault stands, what is wrong, what is allowed.
+    Check(Check),
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub enum Task {
+    /// Serve.
+    Serve(Box<Serve>),
+    /// Validate scenario files.
+    Check(Check),
+}
+
+/// Which files to validate.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// The files.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
 }
 
 impl Cli {
-    /// What is to be served.
-    pub fn serve(self) -> Serve {
+    /// What is to be done.
+    pub fn task(self) -> Task {
         match self.command {
-            Some(Command::Serve(serve)) => serve,
-            None => self.serve,
+            Some(Command::Serve(serve)) => Task::Serve(serve),
+            Some(Command::Check(check)) => Task::Check(check),
+            None => Task::Serve(Box::new(self.serve)),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! [`control`] is for those who steer, [`scenario`] for what they write, [`verify`] for what they expect, and [`faults`]
 //! are what goes wrong on command.
 
+pub mod check;
 pub mod cli;
 pub mod clock;
 pub mod connection;

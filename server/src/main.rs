@@ -3,8 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use pantheon_mock::cli::{Cli, Task};
 
 fn main() -> ExitCode {
-    let serve = pantheon_mock::cli::Cli::parse().serve();
-    pantheon_mock::serve::run(&serve)
+    match Cli::parse().task() {
+        Task::Serve(serve) => pantheon_mock::serve::run(&serve),
+        Task::Check(check) => pantheon_mock::check::run(&check),
+    }
 }

@@ -150,13 +150,9 @@ fn with_scenarios(serve: &Serve) -> Result<Options, Vec<String>> {
     let mut options = serve.options();
     let mut problems = Vec::new();
     for path in &serve.scenario {
-        let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => match Scenario::read(&text, &name) {
-                Ok(scenario) => options.defaults.scenarios.push(Arc::new(scenario)),
-                Err(found) => problems.extend(found.iter().map(ToString::to_string)),
-            },
-            Err(error) => problems.push(format!("{name}: it can't be read: {error}")),
+        match Scenario::open(path) {
+            Ok(scenario) => options.defaults.scenarios.push(Arc::new(scenario)),
+            Err(found) => problems.extend(found),
         }
     }
     if problems.is_empty() { Ok(options) } else { Err(problems) }

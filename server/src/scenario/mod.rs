@@ -59,6 +59,17 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// What is wrong with it, a line each: `FILE:LINE:COLUMN: path: message`, or why it can't be read.
+    pub fn open(path: &std::path::Path) -> Result<Self, Vec<String>> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| vec![format!("{name}: it can't be read: {error}")])?;
+        Self::read(&text, &name).map_err(|problems| problems.iter().map(ToString::to_string).collect())
+    }
+
     /// Reads the `text` of a scenario, YAML or JSON; problems name it `file`.
     ///
     /// # Errors

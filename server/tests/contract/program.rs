@@ -138,3 +138,25 @@ async fn it_serves_although_nobody_reads_what_it_writes() {
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     assert_eq!(child.wait().await.unwrap().code(), Some(0));
 }
+
+#[tokio::test]
+async fn check_tells_where_a_scenario_is_wrong() {
+    let scenarios = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios");
+    let good = format!("{scenarios}/lost-answer.yaml");
+    let output = command(&["check", &good]).output().await.unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{good}: ok\n"));
+
+    let bad = std::env::temp_dir().join(format!("pantheon-check-{}.yaml", std::process::id()));
+    std::fs::write(&bad, "faults:\n  - { at: { request: runs.resum }, do: { close: rst } }\n").unwrap();
+    let bad = bad.to_str().unwrap();
+    let output = command(&["check", &good, bad, "missing.yaml"]).output().await.unwrap();
+    std::fs::remove_file(bad).unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        told.contains(&format!("{bad}:2:22: /faults/0/at/request")) && told.contains("`runs.resume`"),
+        "{told}"
+    );
+    assert!(told.contains("missing.yaml: it can't be read"), "{told}");
+}
