@@ -6,6 +6,7 @@ mod events;
 mod faults;
 mod journal;
 mod reset;
+mod runs;
 mod scenario;
 mod state;
 mod verify;
@@ -45,6 +46,9 @@ pub fn router(mock: &Arc<Mock>) -> Router<Arc<Mock>> {
         route("/state", get(state::get)),
         route("/verify", post(verify::verify)),
         route("/sessions/{session}/events", post(events::append)),
+        route("/runs/{run}/expire", post(runs::expire)),
+        route("/runs/{run}/cancel", post(runs::cancel)),
+        route("/runs/{run}/resolve", post(runs::resolve)),
     ];
     routes
         .into_iter()

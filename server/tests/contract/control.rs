@@ -338,3 +338,45 @@ async fn an_event_of_ones_own_changes_no_state_and_ends_no_stream() {
     // After the real end another run can begin.
     api.post(&format!("/v1/sessions/{}/runs", waiting.session), message_body("hi")).await.expect(202);
 }
+
+#[tokio::test]
+async fn time_the_user_and_another_client_act_on_a_run() {
+    let stage = Stage::new().await;
+    let api = stage.api();
+    let act = |run: &str, act: &str| format!("/__mock/runs/{run}/{act}");
+
+    let expired = stage.one_question().await;
+    let body = api.post(&act(&expired.run, "expire"), json!({})).await.expect(200);
+    assert_eq!((&body["status"], &body["error"]["code"]), (&json!("failed"), &json!("event_expired")));
+    let late = api.resume(&expired.session, &expired.run, result_body(&expired.events[0], json!({}))).await;
+    assert_eq!(late.code(409), "event_expired");
+
+    let cancelled = stage.one_question().await;
+    let body = api.post(&act(&cancelled.run, "cancel"), json!({})).await.expect(200);
+    assert_eq!(body["status"], "cancelled");
+    for late in ["expire", "cancel"] {
+        assert_eq!(
+            api.post(&act(&cancelled.run, late), json!({})).await.code(409),
+            "run_not_waiting",
+            "{late}"
+        );
+    }
+
+    let resolved = stage.two_questions().await;
+    let wrong = api.post(&act(&resolved.run, "resolve"), json!({ "content": 5 })).await.expect(422);
+    assert_eq!(wrong["error"]["code"], "tool_result_invalid");
+    assert_eq!(wrong["error"]["details"][0]["path"], "/content");
+    let unknown = json!({ "event_id": "evt_0", "error": { "code": "NO", "message": "no" } });
+    let unknown = api.post(&act(&resolved.run, "resolve"), unknown).await.expect(400);
+    assert_eq!(unknown["error"]["details"][0]["path"], "/event_id");
+    let one = json!({ "event_id": resolved.events[0], "error": { "code": "NO", "message": "no" } });
+    let body = api.post(&act(&resolved.run, "resolve"), one).await.expect(200);
+    assert_eq!(body["remaining_event_ids"], json!([resolved.events[1]]));
+    let rest = json!({ "error": { "code": "NO", "message": "no" } });
+    api.post(&act(&resolved.run, "resolve"), rest.clone()).await.expect(200);
+    let late =
+        api.resume(&resolved.session, &resolved.run, result_body(&resolved.events[0], json!({}))).await;
+    assert_eq!(late.code(409), "event_already_resolved");
+    assert_eq!(api.post(&act(&resolved.run, "resolve"), rest.clone()).await.code(409), "run_not_waiting");
+    assert_eq!(api.post(&act("0", "resolve"), rest).await.code(404), "not_found");
+}
