@@ -97,8 +97,8 @@ const VERBS: [(&str, &[PlaceKind], ReadVerb); 16] = [
     ("live", &[Open], |node, faults| {
         node.name_of(faults, "word", &["unavailable"]).map(|_| Verb::LiveUnavailable)
     }),
-    ("rewind", &[Open, Event], |node, faults| Some(Verb::Rewind(from_one(node, faults)?))),
-    ("repeat", &[Event], |node, faults| Some(Verb::Repeat(from_one(node, faults)?))),
+    ("rewind", &[Open, Event], |node, faults| Some(Verb::Rewind(few(node, faults)?))),
+    ("repeat", &[Event], |node, faults| Some(Verb::Repeat(few(node, faults)?))),
     ("reframe", &[Open, Event], |node, faults| Some(Verb::Reframe(Box::new(reframe::read(node, faults)?)))),
     ("insert", &[Open, Event], |node, faults| Some(Verb::Insert(insert::read(node, faults)?))),
     ("expire", &[Request, Open, Event], |node, faults| {
@@ -217,6 +217,19 @@ fn only_true(node: &Node<'_, '_>, faults: &mut Faults) -> Option<()> {
         return None;
     }
     Some(())
+}
+
+/// How often one match may write a frame, and on how many lines: each is made before any of it is sent.
+const MOST: u32 = 1_000;
+
+/// A whole number from 1 to [`MOST`].
+fn few(node: &Node<'_, '_>, faults: &mut Faults) -> Option<u32> {
+    let number = node.value.as_u64().and_then(|number| u32::try_from(number).ok());
+    let number = number.filter(|number| (1..=MOST).contains(number));
+    if number.is_none() {
+        node.fault(faults, format!("must be a whole number from 1 to {MOST}"));
+    }
+    number
 }
 
 /// A whole number from 1.

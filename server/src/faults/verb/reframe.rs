@@ -59,7 +59,7 @@ pub(super) fn read(node: &Node<'_, '_>, faults: &mut Faults) -> Option<Reframe> 
     let newline = members.optional("newline").and_then(|node| read_newline(&node, faults));
     let bom = members.optional("bom").and_then(|node| node.truth(faults));
     let split = members.optional("split").and_then(|node| super::from_one(&node, faults));
-    let data_lines = members.optional("data_lines").and_then(|node| super::from_one(&node, faults));
+    let data_lines = members.optional("data_lines").and_then(|node| super::few(&node, faults));
     let space = members.optional("space").and_then(|node| node.truth(faults));
     let comment = members.optional("comment").and_then(|node| one_line(&node, faults));
     let retry = members.optional("retry").and_then(|node| node.count(faults));
