@@ -72,7 +72,7 @@ impl Reader {
     }
 
     /// When the next keep-alive is due if nothing is sent before: every `interval` of silence; a zero interval
-    /// means never. `last_event` is when something came that this reader has not read yet.
+    /// means never.
     pub fn next_keep_alive(&self, interval: Duration) -> Option<Timestamp> {
         let due = self.quiet_since.after(interval);
         (!interval.is_zero() && due > self.quiet_since).then_some(due)
