@@ -3,8 +3,8 @@
 //! The rules themselves are in `pantheon-core`. This crate is what stands around them: [`connection`] speaks HTTP
 //! over TCP, [`http`] parses, submits and renders, [`stream`] reads a log on its way to a client, [`workspace`]
 //! holds a world behind one short lock, [`clock`] is the only notion of time, [`journal`] remembers what was seen,
-//! [`control`] is for those who steer, [`scenario`] for what they write, [`verify`] for what they expect, and [`faults`]
-//! are what goes wrong on command.
+//! [`control`] is for those who steer, [`scenario`] for what they write, [`verify`] for what they expect,
+//! [`verdict`] for what a client did wrong, and [`faults`] are what goes wrong on command.
 
 pub mod check;
 pub mod cli;
@@ -24,6 +24,7 @@ pub mod scenario;
 pub mod serve;
 pub mod setup;
 pub mod stream;
+pub mod verdict;
 pub mod verify;
 pub mod wire;
 pub mod workspace;

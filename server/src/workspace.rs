@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use pantheon_core::effect::{Fired, FiredKind};
 use pantheon_core::log::Read;
 use pantheon_core::session::SessionIx;
@@ -18,7 +19,7 @@ use tokio::task::AbortHandle;
 
 use crate::clock::{Clock, Mode, pause_real, within_real};
 use crate::faults::Faults;
-use crate::journal::{Journal, Recorded};
+use crate::journal::{Journal, Moment, Moments, Recorded};
 use crate::setup::Setup;
 use crate::stream::Registry;
 
@@ -49,8 +50,28 @@ struct Held {
     epoch: u64,
     /// One for each session that has had a stream; its streams wait on it.
     heads: HashMap<SessionIx, watch::Sender<()>>,
+    /// Of each session, when its events were appended: batches, each with the sequence of its last.
+    appended: HashMap<SessionIx, Vec<(u32, Moment)>>,
     /// The task that waits for the next deadline, and which one that is.
     timer: Option<(Timestamp, AbortHandle)>,
+}
+
+impl Held {
+    /// Notes that the log of `session` may have grown.
+    fn note_appended(&mut self, session: SessionIx, moments: &Moments) {
+        let Some(head) = self.world.session_at(session).map(|session| session.log.head()) else { return };
+        let batches = self.appended.entry(session).or_default();
+        if batches.last().map_or(0, |(last, _)| *last) < head {
+            batches.push((head, moments.next()));
+        }
+    }
+
+    /// When event number `sequence` of `session` was appended.
+    fn appended(&self, session: SessionIx, sequence: u32) -> Option<Moment> {
+        let batches = self.appended.get(&session)?;
+        let at = batches.partition_point(|(last, _)| *last < sequence);
+        batches.get(at).map(|(_, moment)| *moment)
+    }
 }
 
 /// A caller's key: it chooses the workspace, and is never shown.
@@ -113,7 +134,13 @@ impl Workspace {
             streams: Registry::default(),
             faults: Faults::default(),
             setup: Mutex::new(setup),
-            held: Mutex::new(Held { world, epoch: 0, heads: HashMap::new(), timer: None }),
+            held: Mutex::new(Held {
+                world,
+                epoch: 0,
+                heads: HashMap::new(),
+                appended: HashMap::new(),
+                timer: None,
+            }),
             advancing: tokio::sync::Mutex::default(),
         });
         workspace.arm();
@@ -205,6 +232,18 @@ impl Workspace {
         result
     }
 
+    /// The durable events of all sessions as JSON, those of one in order, each with the moment it was appended at.
+    pub(crate) fn events(self: &Arc<Self>) -> Vec<(Bytes, Moment)> {
+        self.settle();
+        let held = self.held();
+        let logs = held.world.session_ixs().filter_map(|ix| Some((ix, &held.world.session_at(ix)?.log)));
+        let events = logs.flat_map(|(ix, log)| {
+            let held = &held;
+            (1..=log.head()).filter_map(move |at| Some((log.json(at)?, held.appended(ix, at)?)))
+        });
+        events.collect()
+    }
+
     /// Lets happen what is due.
     pub fn settle(self: &Arc<Self>) {
         self.look(|_, _| ());
@@ -229,6 +268,8 @@ impl Workspace {
         }
         // Whoever waits on a head of the old world finds it closed.
         held.heads.clear();
+        held.appended.clear();
+        self.streams.forget();
         self.publish(&mut held, now);
         Ok(())
     }
@@ -355,6 +396,7 @@ impl Workspace {
     fn publish(self: &Arc<Self>, held: &mut Held, now: Timestamp) -> (Vec<Fired>, u64) {
         let Effects { touched, queued, fired, untold, notes } = held.world.take_effects();
         for session in touched {
+            held.note_appended(session, self.journal.moments());
             if let Some(head) = held.heads.get(&session) {
                 head.send_replace(());
             }
@@ -366,9 +408,11 @@ impl Workspace {
             }
         }
         for fired in &fired {
-            if let FiredKind::Deadline { run_id, session_id } = &fired.what {
+            if let FiredKind::Deadline { run_id, session_id, is_forced } = &fired.what {
                 let (run_id, session_id) = (run_id.clone(), session_id.clone());
-                self.journal.write(fired.at, Recorded::Deadline { run_id, session_id, due: fired.at });
+                let deadline =
+                    Recorded::Deadline { run_id, session_id, due: fired.at, is_forced: *is_forced };
+                self.journal.write(fired.at, deadline);
             }
         }
         for note in notes {

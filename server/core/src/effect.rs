@@ -55,6 +55,8 @@ pub enum FiredKind {
         run_id: String,
         /// Of which session.
         session_id: String,
+        /// Whether a command made it pass before its time.
+        is_forced: bool,
     },
     /// A turn played on.
     Wait {

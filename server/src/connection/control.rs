@@ -9,7 +9,7 @@ mod orders;
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
@@ -24,14 +24,19 @@ use super::handle::{Allowance, Closed, Cut, Settled};
 pub(super) struct Control {
     id: u64,
     peer: SocketAddr,
-    flags: AtomicU8,
+    flags: AtomicU16,
     written: AtomicU64,
     task: AtomicWaker,
     orders: Mutex<Orders>,
     reports: Mutex<Reports>,
+    /// What is to be done with the next flush.
+    once_flushed: Mutex<Vec<OnceFlushed>>,
     /// Rings after each new report, and when the connection closes.
     news: Notify,
 }
+
+/// What someone wants done once bytes have left.
+type OnceFlushed = Box<dyn FnOnce() + Send>;
 
 /// Counts every time the task has tried to write what it has, while someone waits for that.
 #[derive(Clone, Copy, Debug)]
@@ -47,11 +52,12 @@ impl Control {
         Self {
             id,
             peer,
-            flags: AtomicU8::new(0),
+            flags: AtomicU16::new(0),
             written: AtomicU64::new(0),
             task: AtomicWaker::new(),
             orders: Mutex::default(),
             reports: Mutex::new(Reports { waiting: 0, attempts: 0, flushes: 0, latest: Settled::Flushed }),
+            once_flushed: Mutex::default(),
             news: Notify::new(),
         }
     }
@@ -79,6 +85,10 @@ impl Control {
     fn orders(&self) -> MutexGuard<'_, Orders> {
         // Nothing panics while it holds the lock, and the orders are whole at any moment.
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, Vec<OnceFlushed>> {
+        self.once_flushed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn reports(&self) -> MutexGuard<'_, Reports> {
@@ -135,6 +145,12 @@ impl Control {
             }
         })
         .await
+    }
+
+    pub(super) fn once_flushed(&self, then: OnceFlushed) {
+        let mut waiting = self.listeners();
+        waiting.push(then);
+        self.raise(Flags::LISTENED);
     }
 
     /// Looks again after all news, until there is an answer.
@@ -277,6 +293,13 @@ impl Control {
 
     /// Notes that all that HTTP had gathered has been written.
     pub(super) fn flush(&self) {
+        if self.flags().any_of(Flags::LISTENED) {
+            let mut waiting = self.listeners();
+            self.clear(Flags::LISTENED);
+            let due = std::mem::take(&mut *waiting);
+            drop(waiting);
+            due.into_iter().for_each(|then| then());
+        }
         self.report(Settled::Flushed);
     }
 
@@ -298,6 +321,7 @@ impl Control {
     /// Notes that the connection has ended.
     pub(super) fn close(&self) {
         self.raise(Flags::CLOSED);
+        self.listeners().clear();
         self.news.notify_waiters();
     }
 }

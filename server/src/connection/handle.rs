@@ -120,6 +120,13 @@ impl Connection {
         self.control.flushed().await
     }
 
+    /// Calls `then` once the kernel has accepted every byte that HTTP had been given before this call; never, if the
+    /// connection ends first. It is called by the connection's own task, so it must be short and take no lock that
+    /// is held for long.
+    pub fn once_flushed(&self, then: impl FnOnce() + Send + 'static) {
+        self.control.once_flushed(Box::new(then));
+    }
+
     /// As [`Connection::flushed`], but also resolves if those bytes can't leave for now. For those who wait until
     /// an effect has reached every client, but not for a client that doesn't read.
     pub async fn settled(&self) -> Settled {

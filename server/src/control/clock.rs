@@ -140,7 +140,7 @@ fn render(fired: &Fired, stream_id: Option<&str>) -> Value {
         FiredKind::KeepAlive { session_id, .. } => {
             json!({ "at": fired.at, "kind": "keep_alive", "stream_id": stream_id, "session_id": session_id })
         }
-        FiredKind::Deadline { run_id, session_id } => {
+        FiredKind::Deadline { run_id, session_id, is_forced: _ } => {
             json!({ "at": fired.at, "kind": "deadline", "run_id": run_id, "session_id": session_id })
         }
         FiredKind::Wait { run_id, session_id } => {

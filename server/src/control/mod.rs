@@ -9,6 +9,7 @@ mod reset;
 mod runs;
 mod scenario;
 mod state;
+mod verdict;
 mod verify;
 
 use std::sync::Arc;
@@ -45,6 +46,7 @@ pub fn router(mock: &Arc<Mock>) -> Router<Arc<Mock>> {
         route("/journal/tail", get(journal::tail)),
         route("/state", get(state::get)),
         route("/verify", post(verify::verify)),
+        route("/verdict", get(verdict::get)),
         route("/sessions/{session}/events", post(events::append)),
         route("/runs/{run}/expire", post(runs::expire)),
         route("/runs/{run}/cancel", post(runs::cancel)),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, DATE};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, DATE, RETRY_AFTER};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -16,11 +16,13 @@ use pantheon_core::Timestamp;
 
 use super::answer::{ApiError, IDEMPOTENT_REPLAYED};
 use super::caller::{Caller, Learned};
+use super::leaving::Leaving;
 use super::route;
 use crate::clock::{Clock, Mode};
+use crate::connection::Connection;
 use crate::faults::request::{Exchange, Met};
 use crate::in_progress::Progress;
-use crate::journal::{self, Headers, Opened, Recorded};
+use crate::journal::{self, Headers, Opened, Recorded, Sent};
 use crate::mock::Mock;
 use crate::wire::RunIds;
 use crate::workspace::Workspace;
@@ -40,10 +42,15 @@ pub(super) async fn edge(State(mock): State<Arc<Mock>>, mut request: Request, ne
         Err(refusal) => return stranger(&refusal, &request_id),
     };
     let (workspace, run_ids) = (Arc::clone(&caller.workspace), caller.run_ids);
+    let (began, began_ms) = (workspace.journal.moments().next(), workspace.journal.elapsed_ms());
     let template = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     let route = template.and_then(|template| route::name(request.method(), template));
     let mut faults = Exchange::of(&caller, &request, route, &request_id);
     let record = journal::Request {
+        began,
+        began_ms,
+        sent: Sent::default(),
+        told: told(&workspace, &request, route),
         route,
         method: request.method().clone(),
         path: request.uri().path().into(),
@@ -53,6 +60,7 @@ pub(super) async fn edge(State(mock): State<Arc<Mock>>, mut request: Request, ne
         status: None,
         response_body: journal::Body::default(),
         replayed: false,
+        retry_after_ms: None,
         session_id: None,
         run_id: None,
         request_id: request_id.clone(),
@@ -63,6 +71,7 @@ pub(super) async fn edge(State(mock): State<Arc<Mock>>, mut request: Request, ne
     let entry = Entry {
         workspace: Arc::clone(&workspace),
         learned: Arc::clone(&caller.learned),
+        connection: caller.connection.clone(),
         record: Some(record),
     };
     request.extensions_mut().insert(caller);
@@ -105,6 +114,7 @@ pub(super) async fn edge(State(mock): State<Arc<Mock>>, mut request: Request, ne
 struct Entry {
     workspace: Arc<Workspace>,
     learned: Arc<Mutex<Learned>>,
+    connection: Option<Connection>,
     record: Option<journal::Request>,
 }
 
@@ -130,6 +140,7 @@ impl Entry {
         let stream = self.learn(&mut record);
         record.status = Some(response.status());
         record.replayed = response.headers().contains_key(IDEMPOTENT_REPLAYED);
+        record.retry_after_ms = response.headers().get(RETRY_AFTER).and_then(|value| wait(value, now));
         record.fault_id = faults.as_ref().and_then(|faults| faults.touched()).map(str::to_owned);
         let is_torn = faults.as_ref().is_some_and(|faults| faults.is_torn());
         record.reason = is_torn.then_some("half of the answer left: a fault");
@@ -137,6 +148,12 @@ impl Entry {
         let Some((stream_id, last_event_id)) = stream.filter(|_| is_stream) else {
             let (response, body) = whole(response, faults).await;
             record.response_body = journal::Body::of(&body);
+            let leaving = Leaving {
+                sent: record.sent.clone(),
+                workspace: Arc::clone(&self.workspace),
+                connection: self.connection.take(),
+            };
+            let response = response.map(|rest| leaving.carrying(rest, body.len()));
             self.workspace.journal.write(now, Recorded::Request(Box::new(record)));
             return (response, now);
         };
@@ -168,6 +185,25 @@ impl Drop for Entry {
             self.workspace.journal.write(self.workspace.clock.now(), Recorded::Request(Box::new(record)));
         }
     }
+}
+
+/// How far clients had been told of the session of a resume when it came in.
+fn told(workspace: &Workspace, request: &Request, route: Option<&str>) -> Option<u32> {
+    // `/v1/sessions/{id}/runs/…`
+    let session_id = request.uri().path().split('/').nth(3).filter(|_| route == Some("runs.resume"))?;
+    Some(workspace.streams.told(session_id))
+}
+
+/// How long a `Retry-After` asks to wait from `now`, in milliseconds: seconds, or a date. Nonsense asks for nothing.
+fn wait(retry_after: &HeaderValue, now: Timestamp) -> Option<u64> {
+    let text = retry_after.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse::<u64>() {
+        return Some(seconds.saturating_mul(1000));
+    }
+    let date = jiff::fmt::rfc2822::parse(text).ok()?.timestamp().as_millisecond();
+    // The client counts from `Date`, which has whole seconds.
+    let from = now.as_millis().div_euclid(1000) * 1000;
+    u64::try_from(date - from).ok()
 }
 
 /// Only what is asked of `/v1` needs a key (AUTH-1).

@@ -7,6 +7,7 @@ pub(crate) mod caller;
 mod deployments;
 mod edge;
 mod events;
+mod leaving;
 pub(crate) mod page;
 pub(crate) mod query;
 pub(crate) mod route;

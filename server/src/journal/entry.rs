@@ -5,6 +5,7 @@ use bytes::Bytes;
 use pantheon_core::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::moment::{Moment, Sent};
 use super::redact::{Headers, value_without_key, without_encoded_key, without_key};
 
 /// A body longer than this stands in the journal cut, with its length told.
@@ -71,6 +72,8 @@ pub struct Entry {
     pub at: Timestamp,
     /// Real time since the workspace began.
     pub elapsed_ms: u64,
+    /// When it was written, in the order of all that begins and ends.
+    pub moment: Moment,
     /// What was seen.
     pub recorded: Recorded,
 }
@@ -103,6 +106,8 @@ pub enum Recorded {
         session_id: String,
         /// When it was due.
         due: Timestamp,
+        /// Whether it was made to pass, by a fault or over the control API, before its time.
+        is_forced: bool,
     },
     /// A remark.
     Note {
@@ -118,6 +123,14 @@ pub enum Recorded {
 /// A request and its answer.
 #[derive(Debug)]
 pub struct Request {
+    /// When it came in.
+    pub began: Moment,
+    /// Real time since the workspace began when it came in, in milliseconds.
+    pub began_ms: u64,
+    /// When its answer had left whole. Of a stream that is never known.
+    pub sent: Sent,
+    /// How many durable events of its session clients had been given when it came in: the highest sequence.
+    pub told: Option<u32>,
     /// The route's name; none where the path has no route.
     pub route: Option<&'static str>,
     /// Its method.
@@ -136,6 +149,8 @@ pub struct Request {
     pub response_body: Body,
     /// Whether the answer is an earlier one again (RES-3).
     pub replayed: bool,
+    /// How long `Retry-After` in the answer asks to wait, in milliseconds.
+    pub retry_after_ms: Option<u64>,
     /// The session in the path.
     pub session_id: Option<String>,
     /// The run in the path, or the one that was started.
@@ -278,6 +293,7 @@ impl Entry {
         out.insert("seq".into(), self.seq.into());
         out.insert("at".into(), self.at.to_string().into());
         out.insert("elapsed_ms".into(), self.elapsed_ms.into());
+        out.insert("moment".into(), self.moment.into());
         out.insert("kind".into(), self.recorded.kind().as_str().into());
         let told = match &self.recorded {
             Recorded::Request(request) => request.render(key),
@@ -312,8 +328,13 @@ impl Entry {
                 "reason": closed.reason,
             })),
             Recorded::Fault(faulted) => faulted.render(key),
-            Recorded::Deadline { run_id, session_id, due } => {
-                members(json!({ "session_id": session_id, "run_id": run_id, "due": due.to_string() }))
+            Recorded::Deadline { run_id, session_id, due, is_forced } => {
+                let mut told =
+                    members(json!({ "session_id": session_id, "run_id": run_id, "due": due.to_string() }));
+                if *is_forced {
+                    told.insert("reason".into(), "made to pass before its time".into());
+                }
+                told
             }
             Recorded::Note { run_id, session_id, text } => members(
                 json!({ "session_id": session_id, "run_id": run_id, "reason": without_key(text.clone(), key) }),
@@ -330,6 +351,14 @@ impl Request {
         let mut tell = |name: &str, value: Value| {
             out.insert(name.to_owned(), value);
         };
+        tell("began", self.began.into());
+        tell("began_ms", self.began_ms.into());
+        if let Some(moment) = self.sent.moment() {
+            tell("sent", moment.into());
+        }
+        if let Some(told) = self.told {
+            tell("told", told.into());
+        }
         if let Some(route) = self.route {
             tell("route", route.into());
         }
@@ -360,6 +389,9 @@ impl Request {
         }
         if self.replayed {
             tell("replayed", true.into());
+        }
+        if let Some(wait) = self.retry_after_ms {
+            tell("retry_after_ms", wait.into());
         }
         for (name, id) in [("session_id", &self.session_id), ("run_id", &self.run_id)] {
             if let Some(id) = id {

@@ -1,6 +1,7 @@
 //! What a workspace has seen: bounded, redacted, in order (control API, `journal`).
 
 mod entry;
+mod moment;
 mod redact;
 
 use std::collections::VecDeque;
@@ -10,6 +11,7 @@ use pantheon_core::Timestamp;
 use tokio::sync::watch;
 
 pub use entry::{Body, Closed, Entry, Faulted, Kind, Opened, Recorded, Request};
+pub use moment::{Moment, Moments, Sent};
 pub use redact::Headers;
 pub(crate) use redact::without_key;
 
@@ -37,6 +39,7 @@ pub struct Journal {
     /// The sequence of the newest entry.
     head: watch::Sender<u64>,
     running: Stopwatch,
+    moments: Moments,
     limits: JournalLimits,
 }
 
@@ -63,15 +66,21 @@ pub struct Page {
 impl Journal {
     /// An empty one.
     pub fn new(limits: JournalLimits) -> Self {
-        Self { ring: Mutex::default(), head: watch::Sender::new(0), running: Stopwatch::start(), limits }
+        Self {
+            ring: Mutex::default(),
+            head: watch::Sender::new(0),
+            running: Stopwatch::start(),
+            moments: Moments::default(),
+            limits,
+        }
     }
 
     /// Writes an entry; `at` is what the workspace's clock shows.
     pub fn write(&self, at: Timestamp, recorded: Recorded) {
-        let elapsed_ms = u64::try_from(self.running.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let elapsed_ms = self.elapsed_ms();
         let mut ring = self.ring();
         ring.newest += 1;
-        let entry = Entry { seq: ring.newest, at, elapsed_ms, recorded };
+        let entry = Entry { seq: ring.newest, at, elapsed_ms, moment: self.moments.next(), recorded };
         ring.bytes += entry.weight();
         ring.entries.push_back(Arc::new(entry));
         while ring.entries.len() > self.limits.entries || ring.bytes > self.limits.bytes {
@@ -80,6 +89,16 @@ impl Journal {
             ring.evicted += 1;
         }
         self.head.send_replace(ring.newest);
+    }
+
+    /// Real time since the workspace began, in milliseconds.
+    pub fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.running.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// What gives the moments of this workspace.
+    pub fn moments(&self) -> &Moments {
+        &self.moments
     }
 
     /// Up to `limit` entries after number `after`, of those kinds; all kinds when none is given.

@@ -23,6 +23,8 @@ struct Open {
     streams: BTreeMap<u64, Arc<OpenStream>>,
     /// How many there have been: their ids count.
     opened: u64,
+    /// Of each session that has had a stream, the highest sequence that one was given.
+    told: BTreeMap<String, Arc<AtomicU32>>,
 }
 
 /// One open stream.
@@ -41,6 +43,8 @@ pub struct OpenStream {
     started_after: u32,
     /// The sequence of the last durable event that it was given.
     sequence: AtomicU32,
+    /// The highest that any stream of its session was given.
+    told: Arc<AtomicU32>,
     bytes: AtomicU64,
     /// Whether it has given away all that it has read, and waits for more.
     waiting: AtomicBool,
@@ -60,6 +64,8 @@ impl Registry {
         let mut open = self.lock();
         open.opened += 1;
         let number = open.opened;
+        let told = Arc::clone(open.told.entry(session_id.clone()).or_default());
+        told.fetch_max(sequence, Ordering::Relaxed);
         let stream = Arc::new(OpenStream {
             id: format!("stream_{number}"),
             session_id,
@@ -70,6 +76,7 @@ impl Registry {
             connection,
             started_after: sequence,
             sequence: AtomicU32::new(sequence),
+            told,
             bytes: AtomicU64::new(0),
             waiting: AtomicBool::new(false),
             held_until: AtomicI64::new(0),
@@ -81,6 +88,22 @@ impl Registry {
     pub(super) fn close(&self, stream: &OpenStream) {
         self.lock().streams.remove(&stream.number);
         self.moved();
+    }
+
+    /// How far clients have been told of a session, over all its streams: the highest sequence.
+    pub(crate) fn told(&self, session_id: &str) -> u32 {
+        self.lock().told.get(session_id).map_or(0, |told| told.load(Ordering::Relaxed))
+    }
+
+    /// The same of every session that has had a stream.
+    pub(crate) fn all_told(&self) -> BTreeMap<String, u32> {
+        let open = self.lock();
+        open.told.iter().map(|(id, told)| (id.clone(), told.load(Ordering::Relaxed))).collect()
+    }
+
+    /// The world is gone, and with it what was told of its sessions.
+    pub(crate) fn forget(&self) {
+        self.lock().told.clear();
     }
 
     /// A stream has gone quiet, or has closed.
@@ -118,6 +141,7 @@ impl OpenStream {
     pub(super) fn sent(&self, bytes: usize, sequence: u32) {
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         self.sequence.store(sequence, Ordering::Relaxed);
+        self.told.fetch_max(sequence, Ordering::Relaxed);
     }
 
     /// It is about to read on, or waits.

@@ -1,20 +1,27 @@
 //! What is known of what happened.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::matcher::Subject;
+use crate::journal::Moment;
 
 /// What expectations are judged by, all of it as the control API and `/v1` show it.
 #[derive(Debug, Default)]
 pub struct Evidence {
-    /// The journal's entries about requests and streams, the oldest first.
+    /// The journal's entries about requests, streams, faults and deadlines, the oldest first.
     pub entries: Vec<Value>,
     /// How many entries the journal has lost.
     pub evicted: u64,
     /// All durable events; those of one session in the order of their sequence. None is ever lost.
     pub events: Vec<Value>,
+    /// Of each event, when it was appended: the moment that entries tell of themselves.
+    pub appended: Vec<Moment>,
     /// All runs.
     pub runs: Vec<Value>,
+    /// Of each session that has had a stream, how far its clients were told: the highest sequence.
+    pub told: BTreeMap<String, u32>,
 }
 
 /// One thing that happened.
@@ -26,6 +33,8 @@ pub(super) struct Item<'e> {
     pub(super) line: &'e str,
     /// Where it stands in that.
     pub(super) position: u64,
+    /// Where it stands among all that begins and ends: when a request came in, when an event was appended.
+    pub(super) moment: Moment,
 }
 
 impl Evidence {
@@ -36,7 +45,21 @@ impl Evidence {
             Subject::Event => &self.events,
             Subject::Run => &self.runs,
         };
-        all.iter().filter(move |value| subject.is_near(value)).map(move |value| Item::of(subject, value))
+        let moment = move |at: usize, value: &Value| match subject {
+            Subject::Request | Subject::StreamOpen => number(value, "began"),
+            Subject::StreamClose => number(value, "moment"),
+            Subject::Event => self.appended.get(at).copied().unwrap_or(0),
+            // Runs are never put in order.
+            Subject::Run => 0,
+        };
+        let near = all.iter().enumerate().filter(move |(_, value)| subject.is_near(value));
+        near.map(move |(at, value)| Item::of(subject, value, moment(at, value)))
+    }
+
+    /// The entry of that number.
+    pub(super) fn entry(&self, seq: u64) -> Option<Item<'_>> {
+        let entry = self.entries.iter().find(|entry| number(entry, "seq") == seq)?;
+        Some(Item::of(Subject::Request, entry, 0))
     }
 
     /// How much of what `subject` speaks of is lost.
@@ -49,18 +72,18 @@ impl Evidence {
 }
 
 impl<'e> Item<'e> {
-    fn of(subject: Subject, value: &'e Value) -> Self {
-        let number = |name: &str| value[name].as_u64().unwrap_or(0);
-        match subject {
-            Subject::Request | Subject::StreamOpen | Subject::StreamClose => {
-                Self { value, line: "", position: number("seq") }
-            }
-            Subject::Event => {
-                Self { value, line: value["session_id"].as_str().unwrap_or(""), position: number("sequence") }
-            }
-            // Runs are never put in order.
-            Subject::Run => Self { value, line: "", position: 0 },
-        }
+    fn of(subject: Subject, value: &'e Value, moment: Moment) -> Self {
+        let (line, position) = match subject {
+            Subject::Request | Subject::StreamOpen | Subject::StreamClose => ("", number(value, "seq")),
+            Subject::Event => (value["session_id"].as_str().unwrap_or(""), number(value, "sequence")),
+            Subject::Run => ("", 0),
+        };
+        Self { value, line, position, moment }
+    }
+
+    /// The same, ordered with everything else that begins and ends.
+    pub(super) fn among_all(self) -> Self {
+        Self { line: "", position: self.moment, ..self }
     }
 
     /// How reports call it, shortly.
@@ -87,4 +110,8 @@ impl<'e> Item<'e> {
             None => format!("a run of {} is {}", text("session_id"), text("status")),
         }
     }
+}
+
+fn number(value: &Value, name: &str) -> u64 {
+    value[name].as_u64().unwrap_or(0)
 }

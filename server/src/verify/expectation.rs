@@ -14,6 +14,7 @@ use super::order::{self, Order, Side};
 use super::times::Times;
 use super::{Verdict, show};
 use crate::decode::{Faults, Members, Node};
+use crate::verdict::{Kind, Offence};
 
 /// How many expectations there may be at once.
 const MOST_EXPECTATIONS: usize = 256;
@@ -27,12 +28,24 @@ const MOST_REPEATED: usize = 400;
 /// What must have happened.
 #[derive(Debug, Clone)]
 pub struct Expectation {
+    what: What,
+    /// As it was written.
+    text: String,
+}
+
+#[derive(Debug, Clone)]
+enum What {
+    Happened(Box<Happened>),
+    Never(Kind),
+}
+
+/// Something that must have happened, so often, alike, and where.
+#[derive(Debug, Clone)]
+struct Happened {
     matcher: Matcher,
     times: Times,
     compared: Vec<(Relation, Field)>,
     ordered: Option<Order>,
-    /// As it was written.
-    text: String,
 }
 
 /// How one part of an expectation stands.
@@ -60,9 +73,11 @@ impl Expectation {
 
     fn read(node: &Node<'_, '_>, faults: &mut Faults) -> Option<Self> {
         let mut members = node.members(faults)?;
+        let text = show::short(&flow(node.value), MOST_REPEATED);
         if let Some(never) = members.optional("never") {
-            never.fault(faults, "this version does not know offences yet; leave `never` out");
-            return None;
+            let kind = never.name_of(faults, "offence", Kind::NAMES).and_then(Kind::parse);
+            members.finish(faults);
+            return Some(Self { what: What::Never(kind?), text });
         }
         let matcher = Matcher::read(&mut members, &ALL, faults);
         let times = members.optional("times").map(|node| Times::read(&node, faults));
@@ -81,21 +96,22 @@ impl Expectation {
         if most == 0 && ordered.is_some() {
             node.fault(faults, "with `times: 0` there is nothing that could stand before or after");
         }
-        Some(Self { matcher, times, compared, ordered, text: show::short(&flow(node.value), MOST_REPEATED) })
+        let happened = Happened { matcher, times, compared, ordered };
+        Some(Self { what: What::Happened(Box::new(happened)), text })
     }
 
-    /// What is to be told unless it holds.
-    pub(super) fn judge(&self, index: usize, evidence: &Evidence) -> Option<Failure> {
-        let matches = self.matcher.matches(evidence);
-        let lost = evidence.lost(self.matcher.subject);
-        let compared =
-            self.compared.iter().map(|(relation, field)| compare::judge(*relation, field, &matches, lost));
-        let ordered = self.ordered.iter().map(|order| order::judge(order, &matches, evidence));
-        let checks = std::iter::once(self.count(&matches, lost, evidence)).chain(compared).chain(ordered);
-        // The first of the worst.
-        let Check { verdict, reason, nearest } =
-            checks.reduce(|worst, next| if next.verdict > worst.verdict { next } else { worst })?;
-        let found = matches.iter().filter(|it| it.is_certain).count();
+    /// Whether it asks for what the client did wrong.
+    pub(super) fn is_about_offences(&self) -> bool {
+        matches!(self.what, What::Never(_))
+    }
+
+    /// What is to be told unless it holds. `offences` are all that were found, if any expectation asks for one.
+    pub(super) fn judge(&self, index: usize, evidence: &Evidence, offences: &[Offence]) -> Option<Failure> {
+        let (found, lost, check) = match &self.what {
+            What::Happened(happened) => happened.check(evidence)?,
+            What::Never(kind) => never(*kind, evidence, offences)?,
+        };
+        let Check { verdict, reason, nearest } = check;
         (verdict != Verdict::Pass).then(|| Failure {
             index,
             verdict,
@@ -108,6 +124,22 @@ impl Expectation {
             },
             nearest,
         })
+    }
+}
+
+impl Happened {
+    /// How many were found for certain, how many are lost, and the worst of its parts.
+    fn check(&self, evidence: &Evidence) -> Option<(usize, u64, Check)> {
+        let matches = self.matcher.matches(evidence);
+        let lost = evidence.lost(self.matcher.subject);
+        let compared =
+            self.compared.iter().map(|(relation, field)| compare::judge(*relation, field, &matches, lost));
+        let ordered = self.ordered.iter().map(|order| order::judge(order, &matches, evidence));
+        let checks = std::iter::once(self.count(&matches, lost, evidence)).chain(compared).chain(ordered);
+        // The first of the worst.
+        let worst = checks.reduce(|worst, next| if next.verdict > worst.verdict { next } else { worst })?;
+        let found = matches.iter().filter(|it| it.is_certain).count();
+        Some((found, lost, worst))
     }
 
     fn count(&self, matches: &[Match<'_>], lost: u64, evidence: &Evidence) -> Check {
@@ -136,6 +168,19 @@ impl fmt::Display for Expectation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
+}
+
+/// Judges that no offence of `kind` was seen: how many were, how many entries are lost, and what that comes to.
+fn never(kind: Kind, evidence: &Evidence, offences: &[Offence]) -> Option<(usize, u64, Check)> {
+    let seen: Vec<_> = offences.iter().filter(|offence| offence.kind == kind).collect();
+    let (verdict, reason) = match (seen.first(), evidence.evicted) {
+        (None, 0) => return None,
+        (None, _) => (Verdict::Inconclusive, "none was seen".to_owned()),
+        (Some(first), _) => (Verdict::Fail, format!("{} ({}): {}", kind.name(), kind.rule(), first.message)),
+    };
+    let shown = seen.iter().flat_map(|offence| &offence.entries).take(MOST_TOLD);
+    let nearest = shown.filter_map(|seq| evidence.entry(*seq)).map(|item| near(item, Vec::new())).collect();
+    Some((seen.len(), evidence.evicted, Check { verdict, reason, nearest }))
 }
 
 /// The matches that are too many.
@@ -195,13 +240,8 @@ fn read_ordered(
         whole.fault(faults, "a run has no place of its own; name one of its events");
         return None;
     }
-    if (subject == Subject::Event) != (other.subject == Subject::Event) {
-        let reason = "an event is ordered only with events of its session, and a request or stream only with \
-                      requests and streams";
-        node.fault(faults, reason);
-        return None;
-    }
-    Some(Some(Order { side, other, text: show::short(&flow(node.value), MOST_REPEATED) }))
+    let is_mixed = (subject == Subject::Event) != (other.subject == Subject::Event);
+    Some(Some(Order { side, other, is_mixed, text: show::short(&flow(node.value), MOST_REPEATED) }))
 }
 
 /// A value as one line of YAML.

@@ -11,6 +11,7 @@ mod evidence;
 mod expectation;
 mod failure;
 mod field;
+mod gather;
 mod matcher;
 mod near;
 mod order;
@@ -20,6 +21,9 @@ mod times;
 pub use evidence::Evidence;
 pub use expectation::Expectation;
 pub use failure::{Difference, Failure, Near};
+pub(crate) use gather::gather;
+
+use crate::verdict::{Time, offences};
 
 /// How expectations stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,10 +58,12 @@ pub struct Verified {
 
 /// Judges each of `expectations` by `evidence`.
 pub fn verify(expectations: &[Expectation], evidence: &Evidence) -> Verified {
+    let accuses = expectations.iter().any(Expectation::is_about_offences);
+    let offences = if accuses { offences(evidence, Time::GoesOn) } else { Vec::new() };
     let failures: Vec<_> = expectations
         .iter()
         .enumerate()
-        .filter_map(|(index, expectation)| expectation.judge(index, evidence))
+        .filter_map(|(index, expectation)| expectation.judge(index, evidence, &offences))
         .collect();
     let verdict = failures.iter().map(|failure| failure.verdict).max().unwrap_or(Verdict::Pass);
     Verified { verdict, failures }

@@ -1,7 +1,8 @@
 //! `before` and `after`: where matches stand beside those of another matcher.
 //!
 //! Requests and streams stand in the order of the journal, over the whole workspace; an event stands in the log of
-//! its session, and only there. Both words speak of the *first* match of the other: `before` means that none of our
+//! its session, and only there. Where one is an event and the other is not, they stand in the order in which the event
+//! was appended, the request came in, the stream ended. Both words speak of the *first* match of the other: `before` means that none of our
 //! matches stands after it, `after` that none of ours stands ahead of it. So the other must be there, wherever ours
 //! is.
 
@@ -27,6 +28,8 @@ pub(super) enum Side {
 pub(super) struct Order {
     pub(super) side: Side,
     pub(super) other: Matcher,
+    /// Whether one side is an event and the other is not.
+    pub(super) is_mixed: bool,
     /// The other as it was written.
     pub(super) text: String,
 }
@@ -42,13 +45,14 @@ struct First<'e> {
 
 /// Judges whether `matches` stand where `order` says.
 pub(super) fn judge(order: &Order, matches: &[Match<'_>], evidence: &Evidence) -> Check {
-    let Order { side, other, text } = order;
+    let Order { side, other, text, is_mixed } = order;
     let lost = evidence.lost(other.subject);
-    let firsts = firsts(other, evidence);
+    let firsts = firsts(other, *is_mixed, evidence);
     let mut broken: Vec<Near> = Vec::new();
     let mut is_unknown = lost > 0 && !matches.is_empty();
     let mut is_other_missed = true;
     for Match { item, is_certain } in matches.iter().copied() {
+        let item = if *is_mixed { item.among_all() } else { item };
         let first = firsts.get(item.line).copied().unwrap_or_default();
         match side.judge(item, first, lost) {
             Verdict::Fail if is_certain => {
@@ -99,9 +103,10 @@ impl Side {
 }
 
 /// The first match of `other` in each line.
-fn firsts<'e>(other: &Matcher, evidence: &'e Evidence) -> HashMap<&'e str, First<'e>> {
+fn firsts<'e>(other: &Matcher, is_mixed: bool, evidence: &'e Evidence) -> HashMap<&'e str, First<'e>> {
     let mut firsts: HashMap<&str, First<'_>> = HashMap::new();
     for Match { item, is_certain } in other.matches(evidence) {
+        let item = if is_mixed { item.among_all() } else { item };
         let first = firsts.entry(item.line).or_default();
         first.possible = first.possible.or(Some(item));
         if is_certain {

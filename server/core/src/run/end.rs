@@ -31,7 +31,9 @@ impl World {
         if !matches!(run.phase, Phase::Waiting { .. }) {
             return Err(Rejection::RunNotWaiting);
         }
-        self.tell_fired(now, TimerKind::Deadline, ix);
+        let (run_id, session_id) = self.ids_of(ix);
+        self.effects()
+            .fire(Fired { at: now, what: FiredKind::Deadline { run_id, session_id, is_forced: true } });
         self.expire(ix, now);
         Ok(Reply::Done)
     }
@@ -66,13 +68,18 @@ impl World {
     }
 
     pub(crate) fn tell_fired(&mut self, at: Timestamp, kind: TimerKind, ix: RunIx) {
-        let run = &self.runs[ix.0 as usize];
-        let (run_id, session_id) = (run.id.clone(), self.sessions[run.session.0 as usize].id.clone());
+        let (run_id, session_id) = self.ids_of(ix);
         let what = match kind {
-            TimerKind::Deadline => FiredKind::Deadline { run_id, session_id },
+            TimerKind::Deadline => FiredKind::Deadline { run_id, session_id, is_forced: false },
             TimerKind::Wait => FiredKind::Wait { run_id, session_id },
         };
         self.effects().fire(Fired { at, what });
+    }
+
+    /// The ids of a run and of its session.
+    fn ids_of(&self, ix: RunIx) -> (String, String) {
+        let run = &self.runs[ix.0 as usize];
+        (run.id.clone(), self.sessions[run.session.0 as usize].id.clone())
     }
 }
 

@@ -2,7 +2,7 @@
 
 /// A snapshot of a connection's state, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::connection) struct Flags(pub(super) u8);
+pub(in crate::connection) struct Flags(pub(super) u16);
 
 impl Flags {
     /// Writes have to ask the orders how much they may write.
@@ -20,6 +20,8 @@ impl Flags {
     /// The client is in the middle of a request: its body has not been read to the end.
     pub(super) const RECEIVING: Self = Self(1 << 6);
     pub(super) const CLOSED: Self = Self(1 << 7);
+    /// Something is to be done with the next flush.
+    pub(super) const LISTENED: Self = Self(1 << 8);
 
     pub(in crate::connection) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
