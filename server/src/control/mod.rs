@@ -9,6 +9,7 @@ mod reset;
 mod runs;
 mod scenario;
 mod state;
+mod streams;
 mod verify;
 
 use std::sync::Arc;
@@ -46,6 +47,7 @@ pub fn router(mock: &Arc<Mock>) -> Router<Arc<Mock>> {
         route("/state", get(state::get)),
         route("/verify", post(verify::verify)),
         route("/sessions/{session}/events", post(events::append)),
+        route("/sessions/{session}/streams", post(streams::act)),
         route("/runs/{run}/expire", post(runs::expire)),
         route("/runs/{run}/cancel", post(runs::cancel)),
         route("/runs/{run}/resolve", post(runs::resolve)),
