@@ -5,17 +5,14 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use pantheon_core::Detail;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::decode::Unknown;
 use crate::http::answer::{Answer, ApiError};
 use crate::http::body;
 use crate::http::caller::Caller;
-use crate::journal::{Kind, without_key};
+use crate::journal::value_without_key;
 use crate::verify::{Evidence, Expectation, Failure, Verified};
-use crate::wire;
-use crate::wire::RunIds;
-use crate::workspace::Workspace;
 
 /// With a body, the expectations in it; without one, those of the scenario that is loaded.
 pub(super) async fn verify(caller: Caller, request: Request) -> Result<Answer, ApiError> {
@@ -26,37 +23,17 @@ pub(super) async fn verify(caller: Caller, request: Request) -> Result<Answer, A
         })?,
         None => caller.workspace.setup().expectations().ok_or_else(nothing_to_verify)?,
     };
-    let (workspace, run_ids) = (Arc::clone(&caller.workspace), caller.run_ids);
+    let workspace = Arc::clone(&caller.workspace);
     // A full journal takes a while to read, and nobody else should wait for that.
     let judged = tokio::task::spawn_blocking(move || {
-        let Verified { verdict, failures } =
-            crate::verify::verify(&expectations, &gather(&workspace, run_ids));
+        let Verified { verdict, failures } = crate::verify::verify(&expectations, &Evidence::of(&workspace));
         let failures: Vec<_> = failures.iter().map(Failure::render).collect();
-        let mut answer = json!({ "verdict": verdict.as_str(), "failures": failures });
+        let answer = json!({ "verdict": verdict.as_str(), "failures": failures });
         // Expectations are repeated as they were written, and may have been written with the key.
-        redact(&mut answer, workspace.key().expose());
-        answer
+        value_without_key(answer, workspace.key().expose())
     });
     let answer = judged.await.map_err(|_| defect())?;
     Ok(Answer::ok(&answer))
-}
-
-/// All that is known, once what is due has happened.
-fn gather(workspace: &Arc<Workspace>, run_ids: RunIds) -> Evidence {
-    let (events, runs) = workspace.look(|world, _| {
-        let logs = world.sessions().iter().map(|session| &session.log);
-        let events: Vec<_> = logs.flat_map(|log| (1..=log.head()).filter_map(|at| log.json(at))).collect();
-        let views: Vec<_> = world.run_ixs().filter_map(|ix| world.run_view(ix)).collect();
-        (events, views)
-    });
-    let page = workspace.journal.page(0, &[Kind::Request, Kind::StreamOpen, Kind::StreamClose], usize::MAX);
-    let key = workspace.key().expose();
-    Evidence {
-        entries: page.entries.iter().map(|entry| entry.render(key)).collect(),
-        evicted: page.evicted,
-        events: events.iter().filter_map(|json| serde_json::from_slice(json).ok()).collect(),
-        runs: runs.iter().map(|run| wire::run::run(run, run_ids)).collect(),
-    }
 }
 
 fn nothing_to_verify() -> ApiError {
@@ -67,13 +44,4 @@ fn nothing_to_verify() -> ApiError {
 fn defect() -> ApiError {
     let message = "this is a defect of the mock: it broke while it judged these expectations";
     ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", message)
-}
-
-fn redact(value: &mut Value, key: &str) {
-    match value {
-        Value::String(text) => *text = without_key(std::mem::take(text), key),
-        Value::Array(items) => items.iter_mut().for_each(|item| redact(item, key)),
-        Value::Object(members) => members.values_mut().for_each(|member| redact(member, key)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }

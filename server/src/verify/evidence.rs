@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use super::matcher::Subject;
+use super::near::MOST_OF_WHAT;
+use super::show;
 
 /// What expectations are judged by, all of it as the control API and `/v1` show it.
 #[derive(Debug, Default)]
@@ -37,6 +39,16 @@ impl Evidence {
             Subject::Run => &self.runs,
         };
         all.iter().filter(move |value| subject.is_near(value)).map(move |value| Item::of(subject, value))
+    }
+
+    /// What the entry of that number was, in a few words.
+    pub(crate) fn entry(&self, seq: u64) -> String {
+        let found = self.entries.iter().find(|entry| entry["seq"] == seq);
+        let what = found.map(|value| Item { value, line: "", position: seq }.what());
+        format!(
+            "entry {seq}: {}",
+            what.map_or("no longer in the journal".to_owned(), |what| show::short(&what, MOST_OF_WHAT))
+        )
     }
 
     /// How much of what `subject` speaks of is lost.

@@ -11,6 +11,7 @@ mod evidence;
 mod expectation;
 mod failure;
 mod field;
+mod gather;
 mod matcher;
 mod near;
 mod order;
