@@ -34,6 +34,8 @@ enum Command {
     Run(Box<Run>),
     /// Validate scenario files: where each fault stands, what is wrong, what is allowed.
     Check(Check),
+    /// Print the JSON Schema of the scenario file.
+    Schema,
 }
 
 /// What is to be done.
@@ -45,6 +47,8 @@ pub enum Task {
     Run(Box<Run>),
     /// Validate scenario files.
     Check(Check),
+    /// Print the schema of scenario files.
+    Schema,
 }
 
 /// What to run, and how to serve meanwhile.
@@ -76,6 +80,7 @@ impl Cli {
             Some(Command::Serve(serve)) => Task::Serve(serve),
             Some(Command::Run(run)) => Task::Run(run),
             Some(Command::Check(check)) => Task::Check(check),
+            Some(Command::Schema) => Task::Schema,
             None => Task::Serve(Box::new(self.serve)),
         }
     }

@@ -63,6 +63,7 @@ fn broken_documents_are_told_where_and_what() {
     check(include_str!("testdata/broken-workspace.txt"), problems);
     check(include_str!("testdata/broken-agent.txt"), problems);
     check(include_str!("testdata/broken-faults.txt"), problems);
+    check(include_str!("testdata/beyond-a-schema.txt"), problems);
 }
 
 #[test]
@@ -137,7 +138,7 @@ fn a_document_cut_anywhere_reads_or_is_told() {
 }
 
 /// The root of the project.
-fn project() -> PathBuf {
+pub(crate) fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
