@@ -105,15 +105,16 @@ fn folders_of(path: &Path) -> Vec<PathBuf> {
 /// Looks at all files whenever something has changed, and once at first: that may have been before they were watched.
 async fn follow(mut files: Vec<File>, mut changed: watch::Receiver<()>, mock: Arc<Mock>, log: Log) {
     loop {
-        for number in 0..files.len() {
-            let mut file = files[number].clone();
+        for (number, file) in files.iter_mut().enumerate() {
+            let mut looker = file.clone();
             let looked = tokio::task::spawn_blocking(move || {
-                let look = file.look();
-                (file, look)
+                let look = looker.look();
+                (looker, look)
             });
-            let Ok((file, look)) = looked.await else { return };
-            files[number] = file;
-            act(&mut files[number], number, look, &mock, log).await;
+            // It ends with the runtime.
+            let Ok((looked, look)) = looked.await else { return };
+            *file = looked;
+            act(file, number, look, &mock, log).await;
         }
         if changed.changed().await.is_err() {
             return;

@@ -44,17 +44,19 @@ fn in_words(judgement: &Judgement, code: u8) -> String {
     told
 }
 
-/// `fail (1 of 3 expectations does not hold, 2 offences)`
+/// `fail (of 3 expectations 1 failed, 2 offences)`
 fn summary(judged: &Judged) -> String {
     let Judged { verdict, expectations, failures, offences, .. } = judged;
     let expected = match (*expectations, failures.len()) {
         (0, _) => "nothing was expected".to_owned(),
         (1, 0) => "the expectation holds".to_owned(),
+        (1, _) if *verdict == Verdict::Inconclusive => "the expectation can't be judged".to_owned(),
+        (1, _) => "the expectation failed".to_owned(),
         (all, 0) => format!("all {all} expectations hold"),
         (all, _) => {
             let count = |verdict| failures.iter().filter(|failure| failure.verdict == verdict).count();
             let (failed, unknown) = (count(Verdict::Fail), count(Verdict::Inconclusive));
-            let parts = [(failed, "failed"), (unknown, "could not be told")];
+            let parts = [(failed, "failed"), (unknown, "can't be judged")];
             let parts =
                 parts.iter().filter(|(count, _)| *count > 0).map(|(count, how)| format!("{count} {how}"));
             format!("of {all} expectations {}", parts.collect::<Vec<_>>().join(" and "))
@@ -119,4 +121,77 @@ fn in_json(judgement: &Judgement, code: u8) -> Value {
         "workspaces": workspaces,
         "notes": judgement.notes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+    use crate::workspace::ApiKey;
+
+    fn judged(verdict: Verdict, expectations: usize, failures: Vec<Failure>) -> Judged {
+        Judged {
+            workspace_id: "workspace_1".to_owned(),
+            verdict,
+            expectations,
+            failures,
+            offences: Vec::new(),
+            notes: Vec::new(),
+            key: ApiKey::new("pk_secret_key"),
+        }
+    }
+
+    fn failure(index: usize, verdict: Verdict) -> Failure {
+        let (expected, reason) = ("{ run: completed }".to_owned(), "expected pk_secret_key".to_owned());
+        Failure { index, verdict, expected, found: 0, reason, nearest: Vec::new() }
+    }
+
+    #[track_caller]
+    fn check(workspaces: Vec<Judged>, code: i32, expected: &str) {
+        let judgement = Judgement { workspaces, notes: vec!["Mind this.".to_owned()] };
+        let status = ExitStatus::from_raw(code << 8);
+        assert_eq!(in_words(&judgement, super::code(status)), expected);
+    }
+
+    #[test]
+    fn a_verdict_says_how_many_expectations_failed_and_which() {
+        check(
+            vec![judged(Verdict::Pass, 2, Vec::new())],
+            0,
+            "verdict: pass (all 2 expectations hold, no offence)\nnote: Mind this.\n",
+        );
+        let failures = vec![failure(0, Verdict::Inconclusive), failure(2, Verdict::Fail)];
+        check(
+            vec![judged(Verdict::Fail, 3, failures)],
+            7,
+            "verdict: fail (of 3 expectations 1 failed and 1 can't be judged, no offence)\n\
+             inconclusive: /expect/0: { run: completed }\n  expected [redacted]\n\
+             fail: /expect/2: { run: completed }\n  expected [redacted]\n\
+             note: the command ended with 7, which is the exit code\nnote: Mind this.\n",
+        );
+    }
+
+    #[test]
+    fn an_offence_is_told_with_rule_entries_and_advice() {
+        let offence = Offence {
+            offence: "changed_resume",
+            rule: "C-TOOL-5",
+            entries: vec![4, 7],
+            message: "The second resume has another body.".to_owned(),
+            advice: "Keep what was sent, and send it again.",
+        };
+        let entries = vec!["entry 4: POST /x was answered 202".to_owned(), "entry 7: gone".to_owned()];
+        let mut one = judged(Verdict::Fail, 0, Vec::new());
+        one.offences.push((offence, entries));
+        check(
+            vec![one, judged(Verdict::Inconclusive, 1, vec![failure(0, Verdict::Inconclusive)])],
+            0,
+            "verdict: fail\n\nworkspace workspace_1: fail (nothing was expected, 1 offence)\n\
+             offence: changed_resume (C-TOOL-5): The second resume has another body.\n  \
+             entry 4: POST /x was answered 202\n  entry 7: gone\n  Keep what was sent, and send it again.\n\n\
+             workspace workspace_1: inconclusive (the expectation can't be judged, no offence)\n\
+             inconclusive: /expect/0: { run: completed }\n  expected [redacted]\nnote: Mind this.\n",
+        );
+    }
 }

@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 // The seam to the offences: `use crate::verdict::{Offence, offences};` takes the place of this line and of the
 // module below.
 pub(super) use self::seam::{Offence, offences};
@@ -129,11 +127,9 @@ fn notes(workspace: &Arc<Workspace>) -> Vec<String> {
     let never = workspace.faults.shown(now).into_iter().filter(|fault| fault["fired"] == 0);
     let mut notes: Vec<String> = never
         .map(|fault| {
-            let matches = match &fault["seen"] {
-                Value::Number(seen) if seen.as_u64() > Some(0) => {
-                    format!("it was not for any of {seen} matches")
-                }
-                _ => "nothing matched".to_owned(),
+            let matches = match fault["seen"].as_u64() {
+                Some(seen) if seen > 0 => format!("it was not for any of {seen} matches"),
+                Some(_) | None => "nothing matched".to_owned(),
             };
             format!("the fault {} never fired: {matches} {}", fault["id"], fault["at"])
         })

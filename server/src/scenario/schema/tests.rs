@@ -229,7 +229,7 @@ pub(super) fn pointers(value: &Value, at: String) -> Vec<String> {
                 pointers(member, format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")))
             })
             .collect(),
-        _ => Vec::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
     };
     [at].into_iter().chain(below).collect()
 }
