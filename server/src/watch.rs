@@ -29,8 +29,14 @@ const MOST_QUIETS: usize = 20;
 /// Scenario files that are watched; dropped, they no longer are.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    _watcher: RecommendedWatcher,
     following: AbortHandle,
+}
+
+/// The folders that are watched.
+#[derive(Debug)]
+struct Folders {
+    watcher: RecommendedWatcher,
+    watched: BTreeSet<PathBuf>,
 }
 
 /// One of the files.
@@ -63,27 +69,40 @@ impl Watch {
     /// When a folder can't be watched.
     pub(crate) fn start(paths: &[PathBuf], mock: &Arc<Mock>, log: Log) -> notify::Result<Self> {
         let (changes, changed) = watch::channel(());
-        let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+        let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             // An error, too, may mean that something was missed.
             if event.map_or(true, |event| is_change(event.kind)) {
                 changes.send_replace(());
             }
         })?;
-        let folders: BTreeSet<PathBuf> = paths.iter().flat_map(|path| folders_of(path)).collect();
-        for folder in folders {
-            watcher.watch(&folder, RecursiveMode::NonRecursive)?;
-        }
+        let mut folders = Folders { watcher, watched: BTreeSet::new() };
+        folders.watch(paths)?;
         let scenarios = mock.defaults().scenarios.clone();
         let file = |(path, scenario): (&PathBuf, _)| File { path: path.clone(), seen: None, scenario };
         let files = paths.iter().zip(scenarios).map(file).collect();
-        let following = tokio::spawn(follow(files, changed, Arc::clone(mock), log)).abort_handle();
-        Ok(Self { _watcher: watcher, following })
+        let following = tokio::spawn(follow(files, folders, changed, Arc::clone(mock), log));
+        Ok(Self { following: following.abort_handle() })
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
         self.following.abort();
+    }
+}
+
+impl Folders {
+    /// Watches those of `paths` as well. Says whether there is one that wasn't watched yet.
+    fn watch(&mut self, paths: &[PathBuf]) -> notify::Result<bool> {
+        let mut are_more = false;
+        for folder in paths.iter().flat_map(|path| folders_of(path)) {
+            if !self.watched.contains(&folder) {
+                self.watcher.watch(&folder, RecursiveMode::NonRecursive)?;
+                self.watched.insert(folder);
+                are_more = true;
+            }
+        }
+        Ok(are_more)
     }
 }
 
@@ -103,7 +122,14 @@ fn folders_of(path: &Path) -> Vec<PathBuf> {
 }
 
 /// Looks at all files whenever something has changed, and once at first: that may have been before they were watched.
-async fn follow(mut files: Vec<File>, mut changed: watch::Receiver<()>, mock: Arc<Mock>, log: Log) {
+async fn follow(
+    mut files: Vec<File>,
+    mut folders: Folders,
+    mut changed: watch::Receiver<()>,
+    mock: Arc<Mock>,
+    log: Log,
+) {
+    let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     loop {
         for (number, file) in files.iter_mut().enumerate() {
             let mut looker = file.clone();
@@ -115,6 +141,12 @@ async fn follow(mut files: Vec<File>, mut changed: watch::Receiver<()>, mock: Ar
             let Ok((looked, look)) = looked.await else { return };
             *file = looked;
             act(file, number, look, &mock, log).await;
+        }
+        // A link may lead elsewhere now. What happened there before it was watched is looked at once more.
+        match folders.watch(&paths) {
+            Ok(true) => continue,
+            Ok(false) => {}
+            Err(error) => log.warning(&format!("not all scenario files can be watched: {error}")),
         }
         if changed.changed().await.is_err() {
             return;

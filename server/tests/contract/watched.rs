@@ -129,6 +129,9 @@ async fn a_file_behind_a_link_is_watched_there() {
     std::fs::rename(watched.file("link"), watched.file("agent.yaml")).unwrap();
     watched.until("applied").await;
     assert_eq!(hear(&watched.api()).await, "linked");
+    std::fs::write(elsewhere.join("agent.yaml"), says("edited")).unwrap();
+    watched.until("applied").await;
+    assert_eq!(hear(&watched.api()).await, "edited");
 }
 
 #[tokio::test]

@@ -165,6 +165,28 @@ async fn acts_reach_streams_that_a_fault_keeps_silent() {
     assert_eq!((seen.body.as_str(), seen.ending), (&all[..frame + 5], Ending::Reset));
 }
 
+/// The keep-alives of a silence never come, and the next is due after as much silence as ever.
+#[tokio::test]
+async fn after_a_silence_keep_alives_come_as_usual() {
+    let fake = fake().await;
+    let (api, session) = (&fake.api, waiting(&fake).await);
+    let all = log(&fake, &session).await;
+    let stall = json!({ "at": { "event": "session.status_idle" }, "do": { "stall": "40s" } });
+    api.post("/__mock/faults", stall).await.expect(201);
+    let mut raw = begun(api, &session).await;
+    raw.until("event: session.status_idle").await;
+    journaled(api, "fault").await;
+    for span in ["40s", "14s", "2s", "14s"] {
+        api.advance(span).await;
+    }
+    act(api, &session, "stall").await;
+    api.advance("10m").await;
+    act(api, &session, "release").await;
+    api.advance("14s").await;
+    act(api, &session, "fin").await;
+    assert_eq!(raw.rest().await.body, all + ": keep-alive\n\n: keep-alive\n\n");
+}
+
 #[tokio::test]
 async fn every_stream_of_the_session_and_no_other() {
     let fake = fake().await;
