@@ -296,8 +296,10 @@ async fn signals_reach_the_command_and_then_we_end() {
 
 #[tokio::test]
 async fn who_asks_twice_does_not_want_to_wait() {
-    let mut running =
-        Running::start(&[], "trap 'echo once' INT; trap '' TERM; echo up; while :; do sleep 300; done");
+    let mut running = Running::start(
+        &[],
+        "trap 'echo once' INT; trap '' TERM; echo up; while :; do sleep 300 & wait; done",
+    );
     assert_eq!(running.line().await, "up");
     running.signal(Signal::INT);
     assert_eq!(running.line().await, "once");
