@@ -14,8 +14,8 @@ from terminal import Terminal
 ASKS = [sys.executable, "-c", "print('hello', input('name? '))"]
 TELLS_OF_INTERRUPTS = """
 import time
-print("up", flush=True)
 try:
+    print("up", flush=True)
     time.sleep(60)
 except KeyboardInterrupt:
     print("interrupted")
