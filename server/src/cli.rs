@@ -53,7 +53,7 @@ pub enum Task {
 
 /// What to run, and how to serve meanwhile.
 ///
-/// The verdict goes to standard errors: what the scenario expects, and what the client did wrong by the contract.
+/// The verdict goes to standard error: what the scenario expects, and what the client did wrong by the contract.
 /// The exit code is the command's own where that is not 0 (128 and the signal that killed it); otherwise 3 when the
 /// verdict is fail, 4 when it is inconclusive. 2: the command can't be started.
 #[derive(Debug, Args)]

@@ -1,6 +1,6 @@
 //! `pantheon-mock run -- COMMAND...`: a fake for one command, and what is to be said of it once the command has ended.
 //!
-//! Standard input, output and errors are the command's. What we say goes to standard errors alone, so that whoever
+//! Standard input, output and error are the command's. What we say goes to standard error alone, so that whoever
 //! reads the command's output reads nothing else.
 
 mod command;

@@ -13,7 +13,7 @@ use crate::journal::{value_without_key, without_key};
 use crate::log::Log;
 use crate::verify::{Failure, Verdict};
 
-/// Prints it, to standard errors.
+/// Prints it, to standard error.
 pub(super) fn print(judgement: &Judgement, status: ExitStatus, log: Log) {
     let told = match log.format {
         LogFormat::Text => in_words(judgement, code(status)),

@@ -31,19 +31,23 @@ impl Terminal {
         }
     }
 
-    /// The command was stopped by the signal with that number: by Ctrl-Z, or since it was early and read from the
-    /// terminal before that was its own.
+    /// The command was stopped by the signal with that number: by Ctrl-Z, or since it wanted the terminal and had it not.
     pub(super) fn stopped(self, signal: i32) {
-        let was_early = [Signal::TTIN, Signal::TTOU].iter().any(|early| early.as_raw() == signal);
-        if !(was_early && self.is_theirs()) {
+        let wanted_it = [Signal::TTIN, Signal::TTOU].iter().any(|early| early.as_raw() == signal);
+        // It may have been early, or we have come back to the foreground since.
+        if !(wanted_it && (self.is_theirs() || self.is_ours())) {
             self.take_back();
             // We stop as well, and go on when our shell says so. Without one, nobody stops.
             let _ = kill_current_process_group(Signal::TSTP);
-            if tcgetpgrp(std::io::stdin()).is_ok_and(|group| group == self.ours) {
-                give_to(self.theirs);
-            }
+        }
+        if self.is_ours() {
+            give_to(self.theirs);
         }
         let _ = kill_process_group(self.theirs, Signal::CONT);
+    }
+
+    fn is_ours(self) -> bool {
+        tcgetpgrp(std::io::stdin()).is_ok_and(|group| group == self.ours)
     }
 
     fn is_theirs(self) -> bool {

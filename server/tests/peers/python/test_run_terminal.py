@@ -85,8 +85,11 @@ def test_whoever_started_it_has_the_terminal_again() -> None:
 def test_ctrl_z_stops_both_and_fg_goes_on() -> None:
     with terminal("bash", "--norc", "--noprofile", "-i") as shell:
         shell.read_until("$ ")
-        shell.type(" ".join(run("sh", "-c", "'echo up; read -r line; echo \"read $line\"'")))
-        shell.read_until("\r\nup")
+        reads = "'read -r line; echo \"up $line\"; read -r line; echo \"read $line\"'"
+        shell.type(" ".join(run("sh", "-c", reads)))
+        # What it has read shows that the terminal is its own by now.
+        shell.type("first")
+        shell.read_until("up first")
         shell.press("Z")
         shell.read_until("Stopped")
         shell.type("fg")
