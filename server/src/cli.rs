@@ -1,6 +1,7 @@
 //! The command line of `pantheon-mock` (interfaces §1).
 
-use std::net::SocketAddr;
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,8 +30,12 @@ pub struct Cli {
 enum Command {
     /// Serve the fake; what happens without a command too.
     Serve(Box<Serve>),
+    /// Serve for one command: start it with PANTHEON_BASE_URL and PANTHEON_API_KEY, and print the verdict at its end.
+    Run(Box<Run>),
     /// Validate scenario files: where each fault stands, what is wrong, what is allowed.
     Check(Check),
+    /// Print the JSON Schema of the scenario file.
+    Schema,
 }
 
 /// What is to be done.
@@ -38,8 +43,26 @@ enum Command {
 pub enum Task {
     /// Serve.
     Serve(Box<Serve>),
+    /// Serve for one command, and judge what it did.
+    Run(Box<Run>),
     /// Validate scenario files.
     Check(Check),
+    /// Print the schema of scenario files.
+    Schema,
+}
+
+/// What to run, and how to serve meanwhile.
+///
+/// The verdict goes to standard error: what the scenario expects, and what the client did wrong by the contract.
+/// The exit code is the command's own where that is not 0 (128 and the signal that killed it); otherwise 3 when the
+/// verdict is fail, 4 when it is inconclusive. 2: the command can't be started.
+#[derive(Debug, Args)]
+pub struct Run {
+    #[command(flatten)]
+    pub(crate) serve: Serve,
+    /// The command and its arguments; no shell stands between.
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    pub(crate) command: Vec<OsString>,
 }
 
 /// Which files to validate.
@@ -55,7 +78,9 @@ impl Cli {
     pub fn task(self) -> Task {
         match self.command {
             Some(Command::Serve(serve)) => Task::Serve(serve),
+            Some(Command::Run(run)) => Task::Run(run),
             Some(Command::Check(check)) => Task::Check(check),
+            Some(Command::Schema) => Task::Schema,
             None => Task::Serve(Box::new(self.serve)),
         }
     }
@@ -64,15 +89,18 @@ impl Cli {
 /// How to serve.
 #[derive(Debug, Args)]
 pub struct Serve {
-    /// Where to listen; loopback unless you say otherwise.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8000", conflicts_with = "port")]
-    listen: SocketAddr,
+    /// Where to listen; unless you say otherwise, at 127.0.0.1:8000, and in `run` at a free port of 127.0.0.1.
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "port")]
+    listen: Option<SocketAddr>,
     /// Listen on 127.0.0.1 at this port; 0 takes a free one.
     #[arg(long, value_name = "N")]
     port: Option<u16>,
     /// Apply this scenario file to every new workspace; repeat for more, in order.
     #[arg(long, value_name = "FILE")]
     pub scenario: Vec<PathBuf>,
+    /// Apply a scenario file that has changed to every workspace that uses it, as `?reset=false` does.
+    #[arg(long, requires = "scenario")]
+    pub(crate) watch: bool,
     /// Accept only these keys; the workspace's name may follow. Repeat for more.
     #[arg(long, value_name = "KEY[=WORKSPACE_ID]", value_parser = key)]
     api_key: Vec<String>,
@@ -159,11 +187,12 @@ pub enum LogFormat {
 }
 
 impl Serve {
-    /// Where to listen.
-    pub fn address(&self) -> SocketAddr {
-        match self.port {
-            Some(port) => SocketAddr::from(([127, 0, 0, 1], port)),
-            None => self.listen,
+    /// Where to listen: at `usual` unless told.
+    pub(crate) fn address(&self, usual: SocketAddr) -> SocketAddr {
+        match (self.port, self.listen) {
+            (Some(port), _) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+            (None, Some(listen)) => listen,
+            (None, None) => usual,
         }
     }
 

@@ -6,6 +6,7 @@
 //! [`control`] is for those who steer, [`scenario`] for what they write, [`verify`] for what they expect,
 //! [`verdict`] for what a client did wrong, and [`faults`] are what goes wrong on command.
 
+mod apply;
 pub mod check;
 pub mod cli;
 pub mod clock;
@@ -20,11 +21,13 @@ mod in_progress;
 pub mod journal;
 pub mod log;
 pub mod mock;
+pub mod run;
 pub mod scenario;
 pub mod serve;
 pub mod setup;
 pub mod stream;
 pub mod verdict;
 pub mod verify;
+mod watch;
 pub mod wire;
 pub mod workspace;

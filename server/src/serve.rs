@@ -1,5 +1,6 @@
 //! Serving: from the arguments to the ready line, and from a signal to the end.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use crate::exit::Exit;
 use crate::log::Log;
 use crate::mock::{Mock, Options};
 use crate::scenario::Scenario;
+use crate::watch::Watch;
 use crate::{control, http};
 
 /// How long streams have to end once asked. A client that is in the middle of a request uses up all of it, and the
@@ -51,6 +53,11 @@ impl Server {
         Ok(Self { url, mock, connections, trigger, serving })
     }
 
+    /// Where programs on this machine find it: an address that stands for all of them is none to connect to.
+    pub(crate) fn local_url(&self) -> String {
+        self.url.replacen("//0.0.0.0:", "//127.0.0.1:", 1).replacen("//[::]:", "//[::1]:", 1)
+    }
+
     /// Ends every stream cleanly and waits, a moment at most, until the connections have gone. Tells how they went.
     pub async fn stop(self) -> Drained {
         self.trigger.request();
@@ -64,8 +71,19 @@ fn app(mock: &Arc<Mock>) -> Router {
     http::router(mock).merge(control::router(mock)).with_state(Arc::clone(mock))
 }
 
+/// Where to listen unless told.
+const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8000);
+
 /// Runs the program.
 pub fn run(serve: &Serve) -> ExitCode {
+    start(serve, async |options, log| {
+        raise_open_files();
+        until_stopped(serve, options, log).await
+    })
+}
+
+/// Does `work` with what the arguments say, on a runtime of its own.
+pub(crate) fn start(serve: &Serve, work: impl AsyncFnOnce(Options, Log) -> Exit) -> ExitCode {
     let log = Log { format: serve.log, quiet: serve.quiet };
     let options = match with_scenarios(serve) {
         Ok(options) => options,
@@ -74,7 +92,6 @@ pub fn run(serve: &Serve) -> ExitCode {
             return Exit::CannotStart.into();
         }
     };
-    raise_open_files();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -82,24 +99,13 @@ pub fn run(serve: &Serve) -> ExitCode {
             return Exit::CannotStart.into();
         }
     };
-    let exit = runtime.block_on(listen(serve, options, log));
+    let exit = runtime.block_on(work(options, log));
     // Tasks that still hold on to something are left behind, not waited for.
     runtime.shutdown_background();
     exit.into()
 }
 
-async fn listen(serve: &Serve, options: Options, log: Log) -> Exit {
-    let address = serve.address();
-    let listener = match TcpListener::bind(address).await {
-        Ok(listener) => listener,
-        Err(error) => {
-            log.error(&format!(
-                "can't listen on {address}: {error}; is another program on port {}?",
-                address.port()
-            ));
-            return Exit::CannotStart;
-        }
-    };
+async fn until_stopped(serve: &Serve, options: Options, log: Log) -> Exit {
     let (mut terminate, mut interrupt) =
         match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
             (Ok(terminate), Ok(interrupt)) => (terminate, interrupt),
@@ -108,22 +114,11 @@ async fn listen(serve: &Serve, options: Options, log: Log) -> Exit {
                 return Exit::CannotStart;
             }
         };
-    let server = match Server::start(listener, options, serve.max_connections()) {
-        Ok(server) => server,
-        Err(error) => {
-            log.error(&format!("can't serve on {address}: {error}"));
-            return Exit::CannotStart;
-        }
+    let (server, _watch) = match open(serve, USUAL, options, log).await {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
     };
     ready(&server.url);
-    log.info(&format!("pantheon-mock serves on {}", server.url));
-    if !address.ip().is_loopback() {
-        log.warning(if server.mock.options().keys.is_empty() {
-            "it listens beyond this machine and takes any key; --api-key names those that it is to take"
-        } else {
-            "it listens beyond this machine; only the keys given by --api-key are taken"
-        });
-    }
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
@@ -134,6 +129,37 @@ async fn listen(serve: &Serve, options: Options, log: Log) -> Exit {
         log.error(&format!("{} connections ended by a defect of this program", drained.panicked));
     }
     Exit::Stopped
+}
+
+/// Serves where the arguments say, or at `usual`, and watches what they want watched. What keeps it from doing so is
+/// logged.
+pub(crate) async fn open(
+    serve: &Serve,
+    usual: SocketAddr,
+    options: Options,
+    log: Log,
+) -> Result<(Server, Option<Watch>), Exit> {
+    let cannot = |reason: String| {
+        log.error(&reason);
+        Exit::CannotStart
+    };
+    let address = serve.address(usual);
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        cannot(format!("can't listen on {address}: {error}; is another program on port {}?", address.port()))
+    })?;
+    let server = Server::start(listener, options, serve.max_connections())
+        .map_err(|error| cannot(format!("can't serve on {address}: {error}")))?;
+    let watch = serve.watch.then(|| Watch::start(&serve.scenario, &server.mock, log)).transpose();
+    let watch = watch.map_err(|error| cannot(format!("can't watch the scenario files: {error}")))?;
+    log.info(&format!("pantheon-mock serves on {}", server.url));
+    if !address.ip().is_loopback() {
+        log.warning(if server.mock.options().keys.is_empty() {
+            "it listens beyond this machine and takes any key; --api-key names those that it is to take"
+        } else {
+            "it listens beyond this machine; only the keys given by --api-key are taken"
+        });
+    }
+    Ok((server, watch))
 }
 
 /// The one line on standard output.
@@ -159,7 +185,7 @@ fn with_scenarios(serve: &Serve) -> Result<Options, Vec<String>> {
 }
 
 /// Lets this process open as many files as the machine allows it: each stream is one.
-fn raise_open_files() {
+pub(crate) fn raise_open_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     // Where it can't be raised, connections beyond it wait.

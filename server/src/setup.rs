@@ -62,34 +62,66 @@ pub struct Setup {
     /// The name that the command line gave this workspace.
     workspace_id: Option<String>,
     /// What was loaded, in order; the first made the workspace, later ones were added.
-    scenarios: Vec<Arc<Scenario>>,
+    loaded: Vec<Loaded>,
+}
+
+/// One scenario that was loaded.
+#[derive(Debug, Clone)]
+enum Loaded {
+    /// The command line's file of that number, as it is now.
+    File(usize),
+    /// One that came later.
+    Given(Arc<Scenario>),
 }
 
 impl Setup {
     /// As the command line has it.
     pub fn new(defaults: Arc<Defaults>, workspace_id: Option<String>) -> Self {
-        let scenarios = defaults.scenarios.clone();
-        Self { defaults, workspace_id, scenarios }
+        let loaded = files(&defaults);
+        Self { defaults, workspace_id, loaded }
     }
 
     /// The scenarios that are loaded, in order.
-    pub fn scenarios(&self) -> &[Arc<Scenario>] {
-        &self.scenarios
+    pub fn scenarios(&self) -> impl DoubleEndedIterator<Item = &Arc<Scenario>> {
+        self.loaded.iter().map(|loaded| match loaded {
+            Loaded::File(number) => &self.defaults.scenarios[*number],
+            Loaded::Given(scenario) => scenario,
+        })
     }
 
     /// Replaces what was loaded.
     pub fn load(&mut self, scenario: Option<Arc<Scenario>>) {
-        self.scenarios = scenario.into_iter().collect();
+        self.loaded = scenario.into_iter().map(Loaded::Given).collect();
     }
 
     /// Adds to what was loaded.
     pub fn add(&mut self, scenario: Arc<Scenario>) {
-        self.scenarios.push(scenario);
+        self.loaded.push(Loaded::Given(scenario));
     }
 
     /// Back to what the command line has.
     pub fn reset(&mut self) {
-        self.scenarios = self.defaults.scenarios.clone();
+        self.loaded = files(&self.defaults);
+    }
+
+    /// What the command line gives has changed: the same files, which may say something else now.
+    pub(crate) fn renew(&mut self, defaults: Arc<Defaults>) {
+        self.defaults = defaults;
+    }
+
+    /// Whether the command line's file of that number is among what is loaded.
+    pub(crate) fn uses(&self, file: usize) -> bool {
+        self.loaded.iter().any(|loaded| matches!(loaded, Loaded::File(number) if *number == file))
+    }
+
+    /// Whether that file is the last of what is loaded, so that its agent and its faults are those that hold.
+    pub(crate) fn ends_with(&self, file: usize) -> bool {
+        matches!(self.loaded.last(), Some(Loaded::File(number)) if *number == file)
+    }
+
+    /// Whether something was loaded that the command line has not.
+    pub(crate) fn was_given(&self) -> bool {
+        self.loaded.iter().any(|loaded| matches!(loaded, Loaded::Given(_)))
     }
 
     /// How the clock begins.
@@ -115,12 +147,12 @@ impl Setup {
 
     /// What the agent does: as the last scenario says, and if that says nothing, the built-in agent answers.
     pub fn script(&self) -> Script {
-        self.scenarios.last().and_then(|scenario| scenario.agent.clone()).unwrap_or_default()
+        self.scenarios().next_back().and_then(|scenario| scenario.agent.clone()).unwrap_or_default()
     }
 
     /// The faults that are armed at first: those of the last scenario.
     pub fn faults(&self) -> &[Arc<Fault>] {
-        self.scenarios.last().map_or(&[], |scenario| &scenario.faults)
+        self.scenarios().next_back().map_or(&[], |scenario| &scenario.faults)
     }
 
     /// What ids and chance are made from.
@@ -139,10 +171,10 @@ impl Setup {
     /// When the bounds are too small for it (ERR-5).
     pub fn world(&self, key: &ApiKey, now: Timestamp) -> Result<World, Rejection> {
         let mut world = World::new(self.settings(key));
-        if self.scenarios.first().is_none_or(|scenario| scenario.workspace.is_none()) {
+        if self.scenarios().next().is_none_or(|scenario| scenario.workspace.is_none()) {
             demo::furnish(&mut world, now)?;
         }
-        for workspace in self.scenarios.iter().filter_map(|scenario| scenario.workspace.as_ref()) {
+        for workspace in self.scenarios().filter_map(|scenario| scenario.workspace.as_ref()) {
             workspace.add_to(&mut world, now)?;
         }
         world.set_script(self.script());
@@ -172,6 +204,10 @@ impl Setup {
 
     /// What the last scenario that says anything about it says.
     fn latest<T>(&self, said: impl Fn(&Scenario) -> Option<T>) -> Option<T> {
-        self.scenarios.iter().rev().find_map(|scenario| said(scenario))
+        self.scenarios().rev().find_map(|scenario| said(scenario))
     }
+}
+
+fn files(defaults: &Defaults) -> Vec<Loaded> {
+    (0..defaults.scenarios.len()).map(Loaded::File).collect()
 }

@@ -18,10 +18,15 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::clock::{Clock, Mode, pause_real, within_real};
+use crate::connection::Cut;
 use crate::faults::Faults;
+use crate::faults::verb::How;
 use crate::journal::{Journal, Moment, Moments, Recorded};
 use crate::setup::Setup;
-use crate::stream::Registry;
+use crate::stream::{End, OpenStream, Order, Registry};
+
+/// How long an answer waits for streams at most, whatever has become of them.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One workspace. Everything in it is invisible to every other (AUTH-3).
 #[derive(Debug)]
@@ -321,32 +326,71 @@ impl Workspace {
         (held.epoch == epoch).then(|| (held.world.read_stream(stream, now, most_bytes), now))
     }
 
+    /// The silence of a stream begins at `at`; keep-alives that were due before are never sent.
+    pub(crate) fn restart_silence(&self, (stream, epoch): (StreamIx, u64), at: Timestamp) {
+        let mut held = self.held();
+        if held.epoch == epoch {
+            held.world.restart_silence(stream, at);
+        }
+    }
+
     /// Returns once every stream that is open now has sent all that has come so far, or can't: a client that
     /// doesn't read holds nobody up.
     pub(crate) async fn streams_settled(self: &Arc<Self>) {
-        /// An answer is not held up for longer, whatever has become of a stream.
-        const PATIENCE: Duration = Duration::from_secs(10);
         within_real(PATIENCE, self.every_stream_settled()).await;
     }
 
     async fn every_stream_settled(self: &Arc<Self>) {
-        /// How soon a stream is looked at again that has not told of itself, since its client may have stopped to
-        /// read meanwhile.
-        const LOOK_AGAIN: Duration = Duration::from_millis(1);
         for stream in self.streams.list() {
-            let mut moves = self.streams.moves();
             // In this order: a stream that has read the last of it waits only once it has given it away.
             let has_sent_all = || self.has_read_all(stream.place()) && stream.is_waiting();
             let is_kept = || stream.is_stuck() || stream.is_held(self.clock.now());
-            while self.streams.is_open(&stream) && !is_kept() && !has_sent_all() {
-                tokio::select! {
-                    _ = moves.changed() => {}
-                    () = pause_real(LOOK_AGAIN) => {}
-                }
-            }
+            self.streams.until(|| !self.streams.is_open(&stream) || is_kept() || has_sent_all()).await;
             if let Some(connection) = stream.connection() {
                 connection.settled().await;
             }
+        }
+    }
+
+    /// Tells the open streams of a session how to behave. Returns the ids of those that it concerns, once they have
+    /// obeyed, or can't.
+    pub(crate) async fn order_streams(self: &Arc<Self>, session_id: &str, order: Order) -> Vec<String> {
+        let (epoch, now) = (self.epoch(), self.clock.now());
+        let is_concerned = |stream: &Arc<OpenStream>| {
+            let is_silent = stream.is_held(now) || stream.order() == Order::Stall;
+            let has_sense = stream.order().end().is_none() && (order != Order::Go || is_silent);
+            stream.place().1 == epoch && stream.session_id == session_id && has_sense
+        };
+        let streams: Vec<_> = self.streams.list().into_iter().filter(is_concerned).collect();
+        streams.iter().for_each(|stream| stream.give(order));
+        within_real(PATIENCE, async {
+            for stream in &streams {
+                self.obeyed(stream, order).await;
+            }
+            self.every_stream_settled().await;
+        })
+        .await;
+        streams.iter().map(|stream| stream.id.clone()).collect()
+    }
+
+    /// Returns once `stream` has done what it was told, or can't since its client doesn't read. What needs no client
+    /// for it is done all the same.
+    async fn obeyed(&self, stream: &OpenStream, order: Order) {
+        let is_open = || self.streams.is_open(stream);
+        let is_done = || match order {
+            Order::Go => !stream.is_held(self.clock.now()),
+            Order::Stall => stream.is_held(self.clock.now()),
+            Order::End(_) => false,
+        };
+        self.streams.until(|| !is_open() || is_done() || stream.is_stuck()).await;
+        let cut = match order {
+            Order::End(End::Close(How::Abort)) => Cut::Fin,
+            Order::End(End::Close(How::Rst)) => Cut::Rst,
+            Order::Go | Order::Stall | Order::End(End::Close(How::Fin) | End::Resync) => return,
+        };
+        if let Some(connection) = stream.connection().filter(|_| is_open()) {
+            connection.cut(cut);
+            connection.closed().await;
         }
     }
 

@@ -8,6 +8,7 @@ use pantheon_core::effect::{Fired, FiredKind};
 use pantheon_core::{Rejection, Timestamp, World};
 use serde_json::{Value, json};
 
+use crate::apply::not_backwards;
 use crate::clock::{Mode, within_real};
 use crate::decode::{Faults, Members, Node, Unknown};
 use crate::http::answer::{Answer, ApiError};
@@ -46,14 +47,6 @@ pub(super) async fn put(caller: Caller, request: Request) -> Result<Answer, ApiE
     workspace.settle();
     workspace.streams_settled().await;
     Ok(Answer::ok(&shown(workspace)))
-}
-
-/// The time that a clock may be set to: an earlier one only before the first session.
-pub(super) fn not_backwards(world: &World, from: Timestamp, to: Timestamp) -> Result<Timestamp, Rejection> {
-    if to < from && !world.sessions().is_empty() {
-        return Err(Rejection::ClockBackwards { now: from });
-    }
-    Ok(to)
 }
 
 /// Where an advance goes to.

@@ -9,6 +9,7 @@ mod reset;
 mod runs;
 mod scenario;
 mod state;
+mod streams;
 mod verdict;
 mod verify;
 
@@ -48,6 +49,7 @@ pub fn router(mock: &Arc<Mock>) -> Router<Arc<Mock>> {
         route("/verify", post(verify::verify)),
         route("/verdict", get(verdict::get)),
         route("/sessions/{session}/events", post(events::append)),
+        route("/sessions/{session}/streams", post(streams::act)),
         route("/runs/{run}/expire", post(runs::expire)),
         route("/runs/{run}/cancel", post(runs::cancel)),
         route("/runs/{run}/resolve", post(runs::resolve)),

@@ -43,7 +43,7 @@ pub(super) async fn reset(caller: Caller, request: Request) -> Result<Answer, Ap
     let _turn = workspace.hold_clock().await;
     let mut cleared = Map::new();
     if has(Scope::Scenario) {
-        let loaded = workspace.setup().scenarios().len();
+        let loaded = workspace.setup().scenarios().count();
         workspace.change_setup(Setup::reset);
         cleared.insert("scenario".into(), loaded.into());
     }

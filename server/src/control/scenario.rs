@@ -7,6 +7,7 @@ use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
+use crate::apply;
 use crate::http::answer::{Answer, ApiError};
 use crate::http::body;
 use crate::http::caller::Caller;
@@ -27,7 +28,7 @@ pub(super) async fn put(caller: Caller, uri: Uri, request: Request) -> Result<An
     let workspace = &caller.workspace;
     let _turn = workspace.hold_clock().await;
     if keeps_state {
-        add(workspace, &scenario)?;
+        apply::add(workspace, &scenario)?;
     } else {
         let before = workspace.setup();
         workspace.change_setup(|setup| setup.load(Some(Arc::clone(&scenario))));
@@ -43,7 +44,7 @@ pub(super) async fn put(caller: Caller, uri: Uri, request: Request) -> Result<An
 /// What is loaded, and how often each step has played.
 pub(super) async fn get(caller: Caller) -> Answer {
     let setup = caller.workspace.setup();
-    let loaded: Vec<Value> = setup.scenarios().iter().map(|scenario| scenario.source.clone()).collect();
+    let loaded: Vec<Value> = setup.scenarios().map(|scenario| scenario.source.clone()).collect();
     let turns = caller.workspace.look(|world, _| world.plays().to_vec());
     let scenario = loaded.last().cloned();
     let faults = caller.workspace.faults.shown(caller.workspace.clock.now());
@@ -66,26 +67,5 @@ fn begin_anew(workspace: &Arc<Workspace>) -> Result<(), ApiError> {
     workspace.restart(Some(workspace.setup().clock()))?;
     workspace.arm();
     workspace.journal.clear();
-    Ok(())
-}
-
-/// State, journal, running turns and deadlines stay; agent and faults are replaced, and what the file's `workspace` names
-/// and this one lacks is added.
-fn add(workspace: &Arc<Workspace>, scenario: &Arc<Scenario>) -> Result<(), ApiError> {
-    if let Some(clock) = scenario.clock {
-        if let Some(to) = clock.now {
-            workspace.advance(|world, from| super::clock::not_backwards(world, from, to))?;
-        }
-        workspace.clock.switch(clock.mode);
-    }
-    let named = scenario.workspace.as_ref();
-    workspace.change(|world, now| named.map_or(Ok(()), |named| named.add_to(world, now)))?;
-    workspace.change_setup(|setup| setup.add(Arc::clone(scenario)));
-    let setup = workspace.setup();
-    workspace.change(|world, now| {
-        world.adjust(now, |settings| setup.adjust(settings));
-        world.set_script(setup.script());
-    });
-    workspace.arm();
     Ok(())
 }

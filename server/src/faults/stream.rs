@@ -52,7 +52,7 @@ pub(crate) enum Op {
     /// The frame itself.
     Body(Frame, u32),
     /// All that was read has been sent: this is what comes next.
-    Then(Then, Timestamp),
+    Then(Then),
 }
 
 /// What faults have made of one stream so far.
@@ -66,8 +66,6 @@ pub(crate) struct StreamFaults {
     /// Counts the line ends of a mixed stream.
     turn: usize,
     has_begun: bool,
-    /// After a silence, the keep-alives that it swallowed don't come.
-    is_muted: bool,
 }
 
 /// Whose frames they are.
@@ -149,25 +147,13 @@ impl Opening {
 impl StreamFaults {
     /// Whether frames have to pass one by one.
     pub(crate) fn are_met(&self, workspace: &Workspace) -> bool {
-        workspace.faults.at_events() || self.reframe.is_some() || self.pace.is_some() || self.is_muted
+        workspace.faults.at_events() || self.reframe.is_some() || self.pace.is_some()
     }
 
     /// What was read: it is met frame by frame, then comes `then`.
-    pub(crate) fn take(
-        &mut self,
-        frames: impl Iterator<Item = Bytes>,
-        sequence: u32,
-        then: (Then, Timestamp),
-    ) {
-        for frame in frames {
-            let is_keep_alive = frame.starts_with(b":");
-            if self.is_muted && is_keep_alive {
-                continue;
-            }
-            self.queue.push_back(Op::Frame(frame, sequence));
-        }
-        self.is_muted = false;
-        self.queue.push_back(Op::Then(then.0, then.1));
+    pub(crate) fn take(&mut self, frames: impl Iterator<Item = Bytes>, sequence: u32, then: Then) {
+        self.queue.extend(frames.map(|frame| Op::Frame(frame, sequence)));
+        self.queue.push_back(Op::Then(then));
     }
 
     /// What to do next; what a frame or a fault comes to is put in its place.
@@ -198,11 +184,6 @@ impl StreamFaults {
         };
         self.due = Some(due.after(pace.dribble.every));
         Some((pace.fault_id.clone(), due))
-    }
-
-    /// A silence is over.
-    pub(crate) fn mute(&mut self) {
-        self.is_muted = true;
     }
 
     fn first(&mut self, ops: Vec<Op>) {
@@ -260,12 +241,13 @@ impl StreamFaults {
         let written = self.written(frame, own.as_deref());
         // Written otherwise, the frame may have lost the place; then it breaks in its middle.
         let at = frame::place(&written, inside).unwrap_or(written.len() / 2);
-        let goes_on = matches!(then, Op::Hold(_, Some(_)));
+        // After an endless silence the rest comes only if the stream is released.
+        let (may_go_on, goes_on) = (matches!(then, Op::Hold(..)), matches!(then, Op::Hold(_, Some(_))));
+        journal_sent(if goes_on { written.clone() } else { written.slice(..at) }, whose);
         let mut ops = vec![Op::Send(written.slice(..at), None), Op::Flush, then];
-        if goes_on {
+        if may_go_on {
             ops.push(Op::Send(written.slice(at..), Some(sequence)));
         }
-        journal_bytes(&ops, whose);
         self.first(ops);
     }
 
@@ -403,10 +385,14 @@ fn journal_bytes(ops: &[Op], whose: &Whose<'_>) {
         .collect::<Vec<&[u8]>>()
         .concat();
     if !sent.is_empty() {
-        let (stream_id, session_id) = (whose.stream_id.to_owned(), whose.session_id.to_owned());
-        let entry = Recorded::Frame { stream_id, session_id, frame: sent.into() };
-        whose.workspace.journal.write(whose.workspace.clock.now(), entry);
+        journal_sent(sent.into(), whose);
     }
+}
+
+fn journal_sent(frame: Bytes, whose: &Whose<'_>) {
+    let (stream_id, session_id) = (whose.stream_id.to_owned(), whose.session_id.to_owned());
+    let entry = Recorded::Frame { stream_id, session_id, frame };
+    whose.workspace.journal.write(whose.workspace.clock.now(), entry);
 }
 
 fn journal(firing: &Firing, frame: Option<&Frame>, whose: &Whose<'_>, reason: Option<String>) {

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 pub use entry::{Body, Closed, Entry, Faulted, Kind, Opened, Recorded, Request};
 pub use moment::{Moment, Moments, Sent};
 pub use redact::Headers;
-pub(crate) use redact::without_key;
+pub(crate) use redact::{value_without_key, without_key};
 
 use crate::clock::Stopwatch;
 

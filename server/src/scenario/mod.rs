@@ -8,6 +8,7 @@ mod agent;
 pub mod duration;
 mod furnish;
 pub mod problem;
+pub mod schema;
 pub mod settings;
 pub mod source;
 pub mod workspace;

@@ -63,6 +63,7 @@ fn broken_documents_are_told_where_and_what() {
     check(include_str!("testdata/broken-workspace.txt"), problems);
     check(include_str!("testdata/broken-agent.txt"), problems);
     check(include_str!("testdata/broken-faults.txt"), problems);
+    check(include_str!("testdata/beyond-a-schema.txt"), problems);
 }
 
 #[test]
@@ -137,7 +138,7 @@ fn a_document_cut_anywhere_reads_or_is_told() {
 }
 
 /// The root of the project.
-fn project() -> PathBuf {
+pub(crate) fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
@@ -147,7 +148,13 @@ fn every_file_of_scenarios_reads_and_says_what_it_is_for() {
     for entry in fs::read_dir(project().join("scenarios")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        let scenario = read(&fs::read_to_string(&path).unwrap());
+        let text = fs::read_to_string(&path).unwrap();
+        let schema =
+            text.lines().next().and_then(|line| line.strip_prefix("# yaml-language-server: $schema="));
+        let schema =
+            path.with_file_name(schema.unwrap_or_else(|| panic!("{name} doesn't tell editors its schema")));
+        assert_eq!(fs::read_to_string(schema).unwrap(), schema::SCHEMA);
+        let scenario = read(&text);
         assert_eq!(scenario.name.as_deref(), Some(name.as_str()), "a scenario is called as its file");
         assert!(
             scenario.summary.is_some_and(|summary| summary.ends_with('.')),

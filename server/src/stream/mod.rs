@@ -4,6 +4,7 @@
 //! of the log as seen, read until there is nothing left, then wait for the head, the clock or the end. Marking
 //! before reading is what keeps a wake-up from getting lost.
 
+mod order;
 mod registry;
 
 use std::convert::Infallible;
@@ -17,7 +18,9 @@ use pantheon_core::Timestamp;
 use pantheon_core::id::Ids;
 use pantheon_core::log::Then;
 use pantheon_core::session::SessionIx;
+use tokio::sync::watch;
 
+pub(crate) use order::{End, Order};
 pub use registry::{OpenStream, Registry};
 
 use crate::connection::{Connection, Cut, Shutdown};
@@ -34,6 +37,8 @@ const PIECE_BYTES: usize = 64 * 1024;
 enum Goes {
     On,
     Over,
+    /// Until it has sent `stream.resync`; for that reason.
+    Resync(&'static str),
 }
 
 /// A stream that has been opened and not yet been read. Dropped, at any time, it closes.
@@ -44,6 +49,8 @@ pub struct EventStream {
     session_id: String,
     opened: Opened,
     handle: Arc<OpenStream>,
+    /// What it is told from outside.
+    orders: watch::Receiver<Order>,
     journals_frames: bool,
     /// The journal's generation that it was opened in.
     generation: u64,
@@ -74,6 +81,7 @@ impl EventStream {
             started,
             connection,
         );
+        let orders = handle.orders();
         let journals_frames = workspace.change_setup(|setup| setup.journals_frames());
         let generation = workspace.journal.generation();
         Self {
@@ -82,6 +90,7 @@ impl EventStream {
             session_id,
             opened,
             handle,
+            orders,
             journals_frames,
             generation,
             ids,
@@ -100,56 +109,59 @@ impl EventStream {
         stream! {
             loop {
                 self.handle.waits(false);
-                let (then, now) = match self.next_op() {
-                    Some(Op::Then(then, now)) => (then, now),
+                let goes = match self.next_op() {
+                    Some(Op::Then(then)) => self.goes_on(then, &shutdown).await,
                     Some(Op::Send(bytes, sequence)) => {
                         self.handle.sent(bytes.len(), sequence.unwrap_or_else(|| self.handle.sequence()));
                         yield Ok(bytes);
-                        continue;
+                        Goes::On
                     }
-                    Some(Op::Resync) => {
-                        self.end("server: a fault, stream.resync");
-                        let resync = self.resync(self.workspace.clock.now());
-                        yield Ok(resync);
-                        break;
-                    }
-                    Some(op) => match self.carry_out(op, &shutdown).await {
-                        Goes::On => continue,
-                        Goes::Over => break,
-                    },
+                    Some(op) => self.carry_out(op, &shutdown).await,
                     None => {
                         self.opened.head.mark_unchanged();
-                        let Some((read, then, now)) = self.read() else {
+                        let Some((read, then)) = self.read() else {
                             self.end("server: the workspace was reset");
                             break;
                         };
                         if !read.is_empty() {
                             yield Ok(read);
                         }
-                        (then, now)
+                        self.goes_on(then, &shutdown).await
                     }
                 };
-                match then {
-                    Then::More => {}
-                    Then::End => {
-                        self.end("server: the run is over");
-                        break;
-                    }
-                    Then::Gap => {
-                        self.end("server: the stream fell behind, stream.resync");
-                        let resync = self.resync(now);
+                match goes {
+                    Goes::On => {}
+                    Goes::Over => break,
+                    Goes::Resync(reason) => {
+                        self.end(reason);
+                        let resync = self.resync();
                         yield Ok(resync);
                         break;
                     }
-                    Then::Wait(until) => {
-                        self.handle.waits(true);
-                        self.workspace.streams.moved();
-                        if !self.wait(until, &shutdown).await {
-                            self.end("server: shutdown");
-                            break;
-                        }
-                    }
                 }
+            }
+        }
+    }
+
+    /// What comes after all that has been read so far.
+    async fn goes_on(&mut self, then: Then, shutdown: &Shutdown) -> Goes {
+        match then {
+            Then::More => Goes::On,
+            Then::End => {
+                self.end("server: the run is over");
+                Goes::Over
+            }
+            Then::Gap => Goes::Resync("server: the stream fell behind, stream.resync"),
+            // All that is due has been sent.
+            Then::Wait(_) if *self.orders.borrow_and_update() != Order::Go => self.obey(shutdown).await,
+            Then::Wait(until) => {
+                self.handle.waits(true);
+                self.workspace.streams.moved();
+                if self.wait(until, shutdown).await {
+                    return Goes::On;
+                }
+                self.end("server: shutdown");
+                Goes::Over
             }
         }
     }
@@ -172,17 +184,12 @@ impl EventStream {
             Op::Flush => flushed(self.handle.connection()).await,
             Op::Hold(fault_id, span) => {
                 let from = self.workspace.clock.now();
-                if !self.hold(&fault_id, from, span, shutdown).await {
-                    return Goes::Over;
-                }
-                self.faults.mute();
+                return self.hold(&fault_id, from, span, shutdown).await;
             }
             Op::Pause { is_first } => {
                 let pause = self.faults.pause(is_first, self.workspace.clock.now());
-                if let Some((fault_id, due)) = pause
-                    && !self.hold(&fault_id, due, Some(Duration::ZERO), shutdown).await
-                {
-                    return Goes::Over;
+                if let Some((fault_id, due)) = pause {
+                    return self.rest(&fault_id, due, Some(Duration::ZERO), shutdown).await;
                 }
             }
             Op::Close(how) => {
@@ -190,26 +197,39 @@ impl EventStream {
                 self.cut(how).await;
                 return Goes::Over;
             }
-            // The first three the stream does itself; the others have come to these by now.
-            Op::Send(..)
-            | Op::Resync
-            | Op::Then(..)
-            | Op::Frame(..)
-            | Op::Fire(..)
-            | Op::Meet(..)
-            | Op::Body(..) => {}
+            Op::Resync => return Goes::Resync("server: a fault, stream.resync"),
+            // The first two the stream does itself; the others have come to these by now.
+            Op::Send(..) | Op::Then(..) | Op::Frame(..) | Op::Fire(..) | Op::Meet(..) | Op::Body(..) => {}
         }
         Goes::On
     }
 
-    /// Is silent until `span` after `from`, or for ever; `false` where the stream is over first.
+    /// Is silent as a fault says; the keep-alives of that time don't come.
     async fn hold(
         &mut self,
         fault_id: &str,
         from: Timestamp,
         span: Option<Duration>,
         shutdown: &Shutdown,
-    ) -> bool {
+    ) -> Goes {
+        let goes = self.rest(fault_id, from, span, shutdown).await;
+        let over = span.map_or(Timestamp::MAX, |span| from.after(span));
+        self.workspace.restart_silence(self.handle.place(), over.min(self.workspace.clock.now()));
+        goes
+    }
+
+    /// Sends nothing until `span` after `from`, or for ever, unless it is told otherwise.
+    async fn rest(
+        &mut self,
+        fault_id: &str,
+        from: Timestamp,
+        span: Option<Duration>,
+        shutdown: &Shutdown,
+    ) -> Goes {
+        // What the fault holds back is not due, so an order that stands is obeyed before it.
+        if *self.orders.borrow_and_update() != Order::Go {
+            return self.obey(shutdown).await;
+        }
         self.handle.hold(Some(span.map_or(Timestamp::MAX, |span| from.after(span))));
         self.workspace.streams.moved();
         let Workspace { clock, faults, .. } = &*self.workspace;
@@ -219,19 +239,45 @@ impl EventStream {
                 None => std::future::pending().await,
             }
         };
-        let head = &mut self.opened.head;
-        let gone = async { while head.changed().await.is_ok() {} };
         let ended = tokio::select! {
             () = over => None,
-            () = gone => Some("server: the workspace was reset"),
-            () = shutdown.requested() => Some("server: shutdown"),
+            ended = silence(&mut self.opened.head, &mut self.orders, shutdown) => ended,
         };
         self.handle.hold(None);
         // The waiting has marked as seen what came meanwhile; it is read all the same, since reading comes first.
         if let Some(reason) = ended {
             self.end(reason);
+            return Goes::Over;
         }
-        ended.is_none()
+        self.obey(shutdown).await
+    }
+
+    /// Does what it is told, now.
+    async fn obey(&mut self, shutdown: &Shutdown) -> Goes {
+        loop {
+            let order = *self.orders.borrow_and_update();
+            match order {
+                Order::Go => return Goes::On,
+                Order::End(End::Resync) => return Goes::Resync(End::Resync.reason()),
+                Order::End(end @ End::Close(how)) => {
+                    self.end(end.reason());
+                    self.cut(how).await;
+                    return Goes::Over;
+                }
+                Order::Stall => {
+                    self.handle.hold(Some(Timestamp::MAX));
+                    self.workspace.streams.moved();
+                    let ended = silence(&mut self.opened.head, &mut self.orders, shutdown).await;
+                    self.handle.hold(None);
+                    self.workspace.streams.moved();
+                    self.workspace.restart_silence(self.handle.place(), self.workspace.clock.now());
+                    if let Some(reason) = ended {
+                        self.end(reason);
+                        return Goes::Over;
+                    }
+                }
+            }
+        }
     }
 
     /// Ends the connection as a fault says. A clean end is left to the body's own end.
@@ -254,7 +300,7 @@ impl EventStream {
     }
 
     /// What comes next. Where faults may meet it, it is kept for them, and nothing is returned but that there is more.
-    fn read(&mut self) -> Option<(Bytes, Then, Timestamp)> {
+    fn read(&mut self) -> Option<(Bytes, Then)> {
         let Opened { stream, epoch, .. } = self.opened;
         let are_met = self.faults.are_met(&self.workspace);
         // Frame by frame, so that what faults do to one is done before the next is read.
@@ -264,14 +310,14 @@ impl EventStream {
             self.journal_frames(&read.bytes, now);
         }
         if are_met {
-            self.faults.take(frames(&read.bytes), read.sequence, (read.then, now));
-            return Some((Bytes::new(), Then::More, now));
+            self.faults.take(frames(&read.bytes), read.sequence, read.then);
+            return Some((Bytes::new(), Then::More));
         }
         self.handle.sent(read.bytes.len(), read.sequence);
-        Some((read.bytes, read.then, now))
+        Some((read.bytes, read.then))
     }
 
-    /// Waits for something to read; `false` when the server shuts down.
+    /// Waits for something to read or to obey; `false` when the server shuts down.
     async fn wait(&mut self, until: Option<Timestamp>, shutdown: &Shutdown) -> bool {
         let clock = &self.workspace.clock;
         let due = async {
@@ -284,12 +330,14 @@ impl EventStream {
             // A head that has closed is told by the next read: its world is gone.
             _ = self.opened.head.changed() => true,
             () = due => true,
+            // The sender lives as long as the handle.
+            _ = self.orders.changed() => true,
             () = shutdown.requested() => false,
         }
     }
 
-    fn resync(&self, now: Timestamp) -> Bytes {
-        let frame = self.workspace.look(|world, _| world.resync_frame(self.session, now));
+    fn resync(&self) -> Bytes {
+        let frame = self.workspace.look(|world, now| world.resync_frame(self.session, now));
         self.handle.sent(frame.len(), self.handle.sequence());
         frame
     }
@@ -312,15 +360,32 @@ impl Drop for EventStream {
         }
         let sequence = Some(self.handle.sequence()).filter(|sequence| *sequence > 0);
         let last_event_id = sequence.map(|sequence| self.session.event_id(self.ids, sequence));
+        // Where its client doesn't read, it is cut from outside.
+        let told = self.handle.order().end().map(End::reason);
         let closed = Closed {
             stream_id: self.handle.id.clone(),
             session_id: std::mem::take(&mut self.session_id),
             events: self.handle.events(),
             bytes: self.handle.bytes(),
             last_event_id,
-            reason: self.ended.unwrap_or("client: the connection ended"),
+            reason: self.ended.or(told).unwrap_or("client: the connection ended"),
         };
         self.workspace.journal.write(self.workspace.clock.now(), Recorded::StreamClose(Box::new(closed)));
+    }
+}
+
+/// Lasts until there is another order; a reason where the stream is over first.
+async fn silence(
+    head: &mut watch::Receiver<()>,
+    orders: &mut watch::Receiver<Order>,
+    shutdown: &Shutdown,
+) -> Option<&'static str> {
+    let gone = async { while head.changed().await.is_ok() {} };
+    tokio::select! {
+        // The sender lives as long as the handle.
+        _ = orders.changed() => None,
+        () = gone => Some("server: the workspace was reset"),
+        () = shutdown.requested() => Some("server: shutdown"),
     }
 }
 

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use pantheon_core::Timestamp;
 use pantheon_core::stream::StreamIx;
 use tokio::sync::watch;
 
+use super::Order;
+use crate::clock::pause_real;
 use crate::connection::Connection;
 
 /// The open streams of a workspace.
@@ -50,6 +53,8 @@ pub struct OpenStream {
     waiting: AtomicBool,
     /// Until when a fault keeps it silent, in milliseconds of the workspace's clock; 0 when none does.
     held_until: AtomicI64,
+    /// What it is told from outside.
+    order: watch::Sender<Order>,
 }
 
 impl Registry {
@@ -80,6 +85,7 @@ impl Registry {
             bytes: AtomicU64::new(0),
             waiting: AtomicBool::new(false),
             held_until: AtomicI64::new(0),
+            order: watch::Sender::default(),
         });
         open.streams.insert(number, Arc::clone(&stream));
         stream
@@ -121,9 +127,19 @@ impl Registry {
         self.lock().streams.values().find(|stream| stream.place() == place).map(|stream| stream.id.clone())
     }
 
-    /// Hears when a stream begins to wait, or closes.
-    pub(crate) fn moves(&self) -> watch::Receiver<()> {
-        self.moves.subscribe()
+    /// Returns once `is_so`, which is looked at whenever a stream has moved.
+    pub(crate) async fn until(&self, is_so: impl Fn() -> bool) {
+        /// How soon it is looked at again although no stream has told of itself: a client that stops to read is
+        /// noticed by its connection alone.
+        const LOOK_AGAIN: Duration = Duration::from_millis(1);
+        let mut moves = self.moves.subscribe();
+        while !is_so() {
+            tokio::select! {
+                // The sender lives as long as self.
+                _ = moves.changed() => {}
+                () = pause_real(LOOK_AGAIN) => {}
+            }
+        }
     }
 
     /// Whether `stream` is still open.
@@ -162,6 +178,25 @@ impl OpenStream {
     /// Whether a fault keeps it silent beyond `now`.
     pub(crate) fn is_held(&self, now: Timestamp) -> bool {
         self.held_until.load(Ordering::Acquire) > now.as_millis()
+    }
+
+    /// Tells it how to behave; an end that it has been told to make stands.
+    pub(crate) fn give(&self, order: Order) {
+        self.order.send_modify(|standing| {
+            if standing.end().is_none() {
+                *standing = order;
+            }
+        });
+    }
+
+    /// What it is told.
+    pub(crate) fn order(&self) -> Order {
+        *self.order.borrow()
+    }
+
+    /// Hears what it is told.
+    pub(super) fn orders(&self) -> watch::Receiver<Order> {
+        self.order.subscribe()
     }
 
     /// The connection that it goes out on.

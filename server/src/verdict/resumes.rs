@@ -100,8 +100,7 @@ fn changed(earlier: Exchange<'_>, later: Exchange<'_>) -> Option<Offence> {
     let status = earlier.status().filter(|_| is_known);
     let is_accepted = status.is_some_and(|status| (200..300).contains(&status));
     let is_open = match status {
-        None => true,
-        Some(429 | 500..) => true,
+        None | Some(429 | 500..) => true,
         Some(_) => earlier.code() == Some("idempotency_in_progress"),
     };
     let entries = [earlier.seq(), later.seq()];

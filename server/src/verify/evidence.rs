@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::matcher::Subject;
+use super::near::MOST_OF_WHAT;
+use super::show;
 use crate::journal::Moment;
 
 /// What expectations are judged by, all of it as the control API and `/v1` show it.
@@ -57,9 +59,18 @@ impl Evidence {
     }
 
     /// The entry of that number.
-    pub(super) fn entry(&self, seq: u64) -> Option<Item<'_>> {
+    pub(super) fn item(&self, seq: u64) -> Option<Item<'_>> {
         let entry = self.entries.iter().find(|entry| number(entry, "seq") == seq)?;
         Some(Item::of(Subject::Request, entry, 0))
+    }
+
+    /// What the entry of that number was, in a few words.
+    pub(crate) fn entry(&self, seq: u64) -> String {
+        let what = self.item(seq).map(|item| item.what());
+        format!(
+            "entry {seq}: {}",
+            what.map_or("no longer in the journal".to_owned(), |what| show::short(&what, MOST_OF_WHAT))
+        )
     }
 
     /// How much of what `subject` speaks of is lost.
@@ -103,6 +114,8 @@ impl<'e> Item<'e> {
         match self.value["kind"].as_str() {
             Some("request") => format!("{} {} was answered {status}", text("method"), text("path")),
             Some("stream_open") => format!("{} {} opened a stream", text("method"), text("path")),
+            Some("fault") => format!("the fault {} fired: {}", text("fault_id"), text("verb")),
+            Some("deadline") => format!("the deadline of run {} passed", text("run_id")),
             Some(_) => format!("a stream closed, {}", text("reason")),
             None if self.value["type"].is_string() => {
                 format!("{} is number {sequence} of {}", text("type"), text("session_id"))

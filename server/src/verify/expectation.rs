@@ -179,7 +179,7 @@ fn never(kind: Kind, evidence: &Evidence, offences: &[Offence]) -> Option<(usize
         (Some(first), _) => (Verdict::Fail, format!("{} ({}): {}", kind.name(), kind.rule(), first.message)),
     };
     let shown = seen.iter().flat_map(|offence| &offence.entries).take(MOST_TOLD);
-    let nearest = shown.filter_map(|seq| evidence.entry(*seq)).map(|item| near(item, Vec::new())).collect();
+    let nearest = shown.filter_map(|seq| evidence.item(*seq)).map(|item| near(item, Vec::new())).collect();
     Some((seen.len(), evidence.evicted, Check { verdict, reason, nearest }))
 }
 

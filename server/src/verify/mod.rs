@@ -21,7 +21,6 @@ mod times;
 pub use evidence::Evidence;
 pub use expectation::Expectation;
 pub use failure::{Difference, Failure, Near};
-pub(crate) use gather::gather;
 
 use crate::verdict::{Time, offences};
 

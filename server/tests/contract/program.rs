@@ -17,7 +17,7 @@ struct Program {
     ready: Value,
 }
 
-fn command(arguments: &[&str]) -> Command {
+pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pantheon-mock"));
     command
         .args(arguments)

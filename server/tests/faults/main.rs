@@ -11,6 +11,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod acts;
 mod requests;
 mod scenarios;
 mod semantics;

@@ -34,7 +34,7 @@ pub(crate) struct Seen {
 
 /// An open exchange.
 pub(crate) struct Raw {
-    socket: TcpStream,
+    pub(crate) socket: TcpStream,
     received: Vec<u8>,
 }
 

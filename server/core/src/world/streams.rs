@@ -144,10 +144,16 @@ impl World {
     pub(super) fn restart_silences(&mut self, now: Timestamp) {
         let places: Vec<StreamIx> = self.streams.iter().map(|(ix, _)| ix).collect();
         for ix in places {
-            if let Some(stream) = self.streams.get_mut(ix) {
-                stream.reader.sent_at(now);
-                stream.told_until = stream.told_until.max(now);
-            }
+            self.restart_silence(ix, now);
+        }
+    }
+
+    /// The silence of a stream begins at `at`: keep-alives that were due before are never sent. What happens while a
+    /// stream is kept from sending anything at all.
+    pub fn restart_silence(&mut self, ix: StreamIx, at: Timestamp) {
+        if let Some(stream) = self.streams.get_mut(ix) {
+            stream.reader.sent_at(at);
+            stream.told_until = stream.told_until.max(at);
         }
     }
 

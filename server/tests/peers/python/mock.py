@@ -41,6 +41,13 @@ ECHO_TOOL = {
 }
 
 
+def program() -> Path:
+    """The program that is tested."""
+    found = Path(os.environ.get("PANTHEON_MOCK", REPOSITORY / "target/debug/pantheon-mock"))
+    assert found.is_file(), f"no mock at {found}: run `cargo build`, or name it in PANTHEON_MOCK"
+    return found
+
+
 class Mock:
     """A mock on a free port, from its ready line to its clean end."""
 
@@ -48,11 +55,9 @@ class Mock:
     STOP_SECONDS = 10
 
     def __init__(self) -> None:
-        program = Path(os.environ.get("PANTHEON_MOCK", REPOSITORY / "target/debug/pantheon-mock"))
-        assert program.is_file(), f"no mock at {program}: run `cargo build`, or name it in PANTHEON_MOCK"
         self._log = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
-            [program, "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log
+            [program(), "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log
         )
         try:
             ready = json.loads(self._first_line())

@@ -54,6 +54,18 @@ def steps_of(markdown: str) -> list[Step]:
     return steps
 
 
+def check_page(page: Path, folder: Path, env: dict[str, str]) -> None:
+    """Runs a page, and compares what it printed with what it says."""
+    steps = steps_of(page.read_text())
+    assert steps, f"{page} has no commands"
+    outputs = run(steps, folder, env, timeout=45)
+    for step, output in zip(steps, outputs, strict=True):
+        for expected in step.expected:
+            assert not differs(expected, output), (
+                f"{page.name}, line {expected.line}: expected\n{expected.text}\nbut it printed\n{output}"
+            )
+
+
 def run(steps: list[Step], folder: Path, env: dict[str, str], timeout: float) -> list[str]:
     """What each step printed. The first command that fails ends the run with an error that names its line."""
     script = "set -euo pipefail\n" + "".join(

@@ -43,7 +43,7 @@ class Terminal:
 
     def read_until(self, text: str) -> str:
         """What is printed up to and with the next `text`."""
-        give_up = time.monotonic() + self.SECONDS
+        give_up = self.give_up()
         while text not in self._unread:
             assert self._read_more(give_up), f"no {text!r} after all this:\n{self._printed}"
         before, _, self._unread = self._unread.partition(text)
@@ -54,10 +54,14 @@ class Terminal:
 
     def exit_code(self) -> int:
         """Reads to the end, and says how the program ended."""
-        give_up = time.monotonic() + self.SECONDS
+        give_up = self.give_up()
         while self._read_more(give_up):
             pass
         return self._process.wait(timeout=self.SECONDS)
+
+    def give_up(self) -> float:
+        """When waiting that begins now has gone on for too long."""
+        return time.monotonic() + self.SECONDS
 
     def _read_more(self, give_up: float) -> bool:
         with selectors.DefaultSelector() as selector:
