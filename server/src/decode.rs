@@ -151,7 +151,12 @@ impl<'v, 'p> Node<'v, 'p> {
 
     /// Its whole number of 0 or more, or a fault.
     pub fn count(&self, faults: &mut Faults) -> Option<u64> {
-        self.expect(faults, self.value.as_u64(), "a whole number of 0 or more")
+        let counted = self.value.as_u64();
+        if counted.is_none() && self.value.is_number() {
+            self.fault(faults, format!("must be a whole number from 0 to {}", u64::MAX));
+            return None;
+        }
+        self.expect(faults, counted, "a whole number of 0 or more")
     }
 
     /// What `parse` makes of its text, or a fault that says what is `expected`.
@@ -398,7 +403,7 @@ mod tests {
             Unknown::Refused,
             &[
                 ("/name", "is required"),
-                ("/a~1list/1", "must be a whole number of 0 or more, not a number"),
+                ("/a~1list/1", "must be a whole number from 0 to 18446744073709551615"),
                 ("/a~1list/2", "must be a whole number of 0 or more, not a string"),
                 ("/nam", EXTRA),
             ],

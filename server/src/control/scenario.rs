@@ -20,8 +20,8 @@ use crate::workspace::Workspace;
 pub(super) async fn put(caller: Caller, uri: Uri, request: Request) -> Result<Answer, ApiError> {
     query::only(&uri, &["reset"])?;
     let keeps_state = query::parsed(&uri, "reset", "true or false", |text| text.parse().ok())? == Some(false);
-    let text = body::text(&caller, request).await?;
-    let scenario = match Scenario::read(&text, "scenario") {
+    let sent = body::bytes(&caller, request).await?;
+    let scenario = match Scenario::read_bytes(&sent, "scenario") {
         Ok(scenario) => Arc::new(scenario),
         Err(problems) => return Err(ApiError::invalid_scenario(&problems)),
     };
@@ -48,9 +48,12 @@ pub(super) async fn get(caller: Caller) -> Answer {
     let turns = caller.workspace.look(|world, _| world.plays().to_vec());
     let scenario = loaded.last().cloned();
     let faults = caller.workspace.faults.shown(caller.workspace.clock.now());
-    Answer::ok(
-        &json!({ "scenario": scenario, "loaded": loaded, "fired": { "steps": turns, "faults": faults } }),
-    )
+    Answer::ok(&json!({
+        "scenario": scenario,
+        "loaded": loaded,
+        "seed": setup.seed(),
+        "fired": { "steps": turns, "faults": faults },
+    }))
 }
 
 /// Back to what the command line gives a new workspace, in a fresh one.

@@ -82,8 +82,7 @@ fn read_with(
         }),
         None => Some(made.next()),
     };
-    let at = members.required("at", faults).and_then(|at| read_at(&at, faults));
-    let kind = at.as_ref().map(|(place, _)| place.kind());
+    let (kind, at) = members.required("at", faults).map_or((None, None), |at| read_at(&at, faults));
     let verb = members.required("do", faults).and_then(|verb| verb::read(&verb, kind, faults));
     let probability = members.optional("probability").and_then(|node| read_probability(&node, faults));
     let ttl = members.optional("ttl").and_then(|node| duration(&node, faults));
@@ -140,8 +139,10 @@ impl Place {
     }
 }
 
-fn read_at(node: &Node<'_, '_>, faults: &mut Faults) -> Option<(Place, Chosen)> {
-    let mut members = node.members(faults)?;
+/// The kind of the place, which may be known although the place is not, and the place with the choice among its
+/// matches.
+fn read_at(node: &Node<'_, '_>, faults: &mut Faults) -> (Option<PlaceKind>, Option<(Place, Chosen)>) {
+    let Some(mut members) = node.members(faults) else { return (None, None) };
     let kinds = [PlaceKind::Request, PlaceKind::Open, PlaceKind::Event];
     let named: Vec<PlaceKind> = kinds.into_iter().filter(|kind| members.has(kind.key())).collect();
     let [kind] = named[..] else {
@@ -151,7 +152,7 @@ fn read_at(node: &Node<'_, '_>, faults: &mut Faults) -> Option<(Place, Chosen)> 
         }
         members.fault(faults, "say one of `request`, `stream` and `event`");
         members.finish(faults);
-        return None;
+        return (None, None);
     };
     let place = match kind {
         PlaceKind::Request => read_request(&mut members, faults),
@@ -160,7 +161,7 @@ fn read_at(node: &Node<'_, '_>, faults: &mut Faults) -> Option<(Place, Chosen)> 
     };
     let chosen = read_choice(&mut members, kind, faults);
     members.finish(faults);
-    Some((place?, chosen?))
+    (Some(kind), place.zip(chosen))
 }
 
 fn read_request(members: &mut Members<'_, '_>, faults: &mut Faults) -> Option<Place> {

@@ -38,14 +38,12 @@ pub(crate) async fn optional_json(caller: &Caller, request: Request) -> Result<O
     if body.is_empty() { Ok(None) } else { parse(&body).map(Some) }
 }
 
-/// The text of a body of any type: a scenario, in YAML or JSON.
+/// The bytes of a body of any type: a scenario, in YAML or JSON.
 ///
 /// # Errors
-/// 413, or 422 for bytes that are no UTF-8.
-pub(crate) async fn text(caller: &Caller, request: Request) -> Result<String, ApiError> {
-    let body = collect(request.into_body(), caller.max_body).await?;
-    String::from_utf8(body.into())
-        .map_err(|_| ApiError::invalid(vec![Detail::new("", "the body is not UTF-8")]))
+/// 413; 408 when it doesn't arrive.
+pub(crate) async fn bytes(caller: &Caller, request: Request) -> Result<Bytes, ApiError> {
+    collect(request.into_body(), caller.max_body).await
 }
 
 /// Reads a body that says nothing: none is needed (P: cancel and archive send none), any other is judged alike.

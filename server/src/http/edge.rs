@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, DATE, RETRY_AFTER};
-use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
@@ -102,7 +102,7 @@ pub(super) async fn edge(State(mock): State<Arc<Mock>>, mut request: Request, ne
             dated(response, &request_id, now)
         }
         Err((end, lost)) => {
-            entry.write(faults.touched(), Some(lost.status()));
+            entry.write(faults.touched(), Some(&lost));
             let end = faults.end(end).await;
             drop(lost);
             end
@@ -120,10 +120,11 @@ struct Entry {
 
 impl Entry {
     /// Writes the entry of a request whose answer, if it had one, never left.
-    fn write(mut self, fault_id: Option<&str>, status: Option<StatusCode>) {
+    fn write(mut self, fault_id: Option<&str>, lost: Option<&Response>) {
         let Some(mut record) = self.record.take() else { return };
         self.learn(&mut record);
-        record.status = status;
+        record.status = lost.map(Response::status);
+        record.replayed = lost.is_some_and(is_replayed);
         record.fault_id = fault_id.map(str::to_owned);
         record.reason = Some("no answer left: a fault");
         self.workspace.journal.write(self.workspace.clock.now(), Recorded::Request(Box::new(record)));
@@ -139,7 +140,7 @@ impl Entry {
         let Some(mut record) = self.record.take() else { return (response, now) };
         let stream = self.learn(&mut record);
         record.status = Some(response.status());
-        record.replayed = response.headers().contains_key(IDEMPOTENT_REPLAYED);
+        record.replayed = is_replayed(&response);
         record.retry_after_ms = response.headers().get(RETRY_AFTER).and_then(|value| wait(value, now));
         record.fault_id = faults.as_ref().and_then(|faults| faults.touched()).map(str::to_owned);
         let is_torn = faults.as_ref().is_some_and(|faults| faults.is_torn());
@@ -204,6 +205,11 @@ fn wait(retry_after: &HeaderValue, now: Timestamp) -> Option<u64> {
     // The client counts from `Date`, which has whole seconds.
     let from = now.as_millis().div_euclid(1000) * 1000;
     u64::try_from(date - from).ok()
+}
+
+/// Whether the answer is one that was given before (RES-3).
+fn is_replayed(response: &Response) -> bool {
+    response.headers().contains_key(IDEMPOTENT_REPLAYED)
 }
 
 /// Only what is asked of `/v1` needs a key (AUTH-1).

@@ -66,9 +66,18 @@ impl Scenario {
     /// What is wrong with it, a line each: `FILE:LINE:COLUMN: path: message`, or why it can't be read.
     pub fn open(path: &std::path::Path) -> Result<Self, Vec<String>> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| vec![format!("{name}: it can't be read: {error}")])?;
-        Self::read(&text, &name).map_err(|problems| problems.iter().map(ToString::to_string).collect())
+        let bytes =
+            std::fs::read(path).map_err(|error| vec![format!("{name}: it can't be read: {error}")])?;
+        Self::read_bytes(&bytes, &name).map_err(|problems| problems.iter().map(ToString::to_string).collect())
+    }
+
+    /// Reads a scenario as [`Scenario::read`] does, from bytes that ought to be UTF-8.
+    ///
+    /// # Errors
+    /// As [`Scenario::read`]; also, where the bytes are no UTF-8 any more.
+    pub fn read_bytes(bytes: &[u8], file: &str) -> Result<Self, Vec<Problem>> {
+        let text = source::text(bytes).map_err(|error| vec![Problem::of_syntax(error, file)])?;
+        Self::read(text, file)
     }
 
     /// Reads the `text` of a scenario, YAML or JSON; problems name it `file`.

@@ -57,6 +57,21 @@ pub enum Part {
     Value,
 }
 
+/// The text that `bytes` are.
+///
+/// # Errors
+/// Where they are no UTF-8 any more.
+pub fn text(bytes: &[u8]) -> Result<&str, SyntaxError> {
+    str::from_utf8(bytes).map_err(|error| {
+        let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+        let (lines, last) = before
+            .rsplit_once('\n')
+            .map_or((0, &*before), |(lines, last)| (lines.matches('\n').count() + 1, last));
+        let at = Mark { line: lines as u64 + 1, column: last.chars().count() as u64 + 1 };
+        SyntaxError { at, message: "not UTF-8 from here on; save the document as UTF-8".to_owned() }
+    })
+}
+
 impl Source {
     /// Reads `text`.
     ///
@@ -206,6 +221,17 @@ mod tests {
             text,
             &[("/u", "2:1 1:7"), ("/u/b/0", "1:19 1:19"), ("/v/a", "5:3 5:6"), ("/v/b", "1:15 1:18")],
         );
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf_8_are_told_where() {
+        let check = |bytes: &[u8], line, column| {
+            assert_eq!(text(bytes).unwrap_err().at, Mark { line, column }, "{bytes:?}");
+        };
+        check(b"\xff\xfes\0", 1, 1);
+        check(b"summary: caf\xe9", 1, 13);
+        check(b"a: \xc3\xa9\r\nb: \xc3\xbc\xff\n", 2, 5);
+        assert_eq!(text("ü".as_bytes()), Ok("ü"));
     }
 
     #[track_caller]

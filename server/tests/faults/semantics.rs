@@ -45,6 +45,24 @@ async fn after_the_commit_the_state_has_changed_and_before_it_has_not() {
 }
 
 #[tokio::test]
+async fn res_3_the_journal_tells_a_repeated_answer_that_is_lost_again() {
+    let fake = fake().await;
+    let session = fake.api.session("todo-assistant").await;
+    let at = json!({ "request": "runs.create", "until": 2, "phase": "after_commit" });
+    arm(&fake.api, json!({ "at": at, "do": { "close": "rst" } })).await;
+    for _ in 0..3 {
+        start(&fake.api, &session).await.rest().await;
+    }
+    let verify = |replayed: bool, times: u8| {
+        let which = json!({ "status": 202, "replayed": replayed });
+        json!({ "expect": [{ "request": "runs.create", "where": which, "times": times }] })
+    };
+    for expected in [verify(false, 1), verify(true, 2)] {
+        assert_eq!(fake.api.post("/__mock/verify", expected).await.expect(200)["verdict"], "pass");
+    }
+}
+
+#[tokio::test]
 async fn after_commit_meets_good_answers_only() {
     let fake = fake().await;
     arm(
