@@ -1,4 +1,4 @@
-//! Expectations over HTTP: scenario files that are played, the examples of the documentation, and what is refused.
+//! Expectations over HTTP: the examples of the documentation, what is refused, and what can't be known.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use pantheon_mock::mock::Options;
 use serde_json::{Value, json};
 
 use crate::support::client::Client;
-use crate::support::{Answer, Api, Fake, fresh_key, message_body};
+use crate::support::{Answer, Api, Fake, message_body};
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -33,38 +33,15 @@ async fn verify(api: &Api, expect: Value) -> Answer {
     api.post("/__mock/verify", json!({ "expect": expect })).await
 }
 
-/// Each scenario file fails before it is played, and passes when a good client has played it.
-#[tokio::test]
-async fn scenario_files_are_played_and_verified() {
-    let plays: [(&str, &str, &[&str]); 5] = [
-        ("echo", "demo", &["hello  there\n"]),
-        ("two-calls-in-one-pause", "traveller", &["How is Lisbon?"]),
-        ("slow-agent", "thinker", &["hi"]),
-        ("failing-run", "shaky", &["first", "second"]),
-        ("custom-events", "talkative", &["look"]),
-    ];
-    let fake = Fake::start().await;
-    for (name, slug, messages) in plays {
-        let api = Api::new(&fake.server.url, &fresh_key());
-        let yaml = fs::read_to_string(project().join(format!("scenarios/{name}.yaml"))).unwrap();
-        api.scenario(&yaml).await.expect(200);
-        assert_eq!(verdict(&api).await["verdict"], "fail", "{name} before anything has happened");
-        let mut client = Client::open(&api, slug).await;
-        client.moves_clock = name == "slow-agent";
-        for message in messages {
-            client.say(message, tool).await;
-        }
-        let answer = verdict(&api).await;
-        assert_eq!(answer, json!({ "verdict": "pass", "failures": [] }), "{name}: {answer:#}");
-    }
-    let files = fs::read_dir(project().join("scenarios")).unwrap();
-    let expecting = files
-        .filter(|file| fs::read_to_string(file.as_ref().unwrap().path()).unwrap().contains("\nexpect:\n"));
-    assert_eq!(expecting.count(), plays.len(), "each file with `expect` is played here");
+/// The examples of a page, in order.
+fn examples(page: &str, language: &str) -> Vec<String> {
+    let page = fs::read_to_string(project().join(page)).unwrap();
+    let fence = format!("```{language}\n");
+    page.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
 }
 
-/// The examples of a section of a page, in order.
-fn examples(page: &str, section: &str, language: &str) -> Vec<String> {
+/// Those of one of its sections.
+fn examples_of(page: &str, section: &str, language: &str) -> Vec<String> {
     let page = fs::read_to_string(project().join(page)).unwrap();
     let section = page.split(&format!("\n## {section}\n")).nth(1).unwrap().split("\n## ").next().unwrap();
     let fence = format!("```{language}\n");
@@ -84,7 +61,7 @@ async fn documented() -> (Fake, Api) {
 #[tokio::test]
 async fn the_documented_verdict_is_the_one_that_comes() {
     let (_fake, api) = documented().await;
-    let [request, answer] = &examples("docs/control-api.md", "Verify", "json")[..] else {
+    let [request, answer] = &examples_of("docs/control-api.md", "Verify", "json")[..] else {
         panic!("a request and its answer")
     };
     let request: Value = serde_json::from_str(request).unwrap();
@@ -96,7 +73,7 @@ async fn the_documented_verdict_is_the_one_that_comes() {
 #[tokio::test]
 async fn the_documented_expectations_hold_after_the_conversation_that_they_are_about() {
     let (_fake, api) = documented().await;
-    let examples = examples("docs/scenarios.md", "Expectations", "yaml");
+    let examples = examples("docs/scenarios/expect.md", "yaml");
     assert!(examples.len() >= 3, "{} examples", examples.len());
     for example in examples {
         let yaml = format!("settings: {{}}\n{example}");

@@ -13,7 +13,6 @@ mod support;
 
 mod acts;
 mod requests;
-mod scenarios;
 mod semantics;
 mod streams;
 mod wire;

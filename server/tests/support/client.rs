@@ -15,8 +15,6 @@ pub struct Client {
     /// What each call returned, by its execution key: none is executed twice (C-TOOL-1).
     executed: HashMap<String, Value>,
     keys: u32,
-    /// Whether it moves a virtual clock on when the agent has spoken.
-    pub moves_clock: bool,
 }
 
 impl Client {
@@ -24,7 +22,7 @@ impl Client {
     pub async fn open(api: &Api, slug: &str) -> Self {
         let session = api.session(slug).await;
         let (api, executed) = (api.clone(), HashMap::new());
-        Self { api, session, cursor: None, executed, keys: 0, moves_clock: false }
+        Self { api, session, cursor: None, executed, keys: 0 }
     }
 
     /// Sends `message`, executes what is called with `tool`, and returns the type of the event that ended the run.
@@ -46,10 +44,6 @@ impl Client {
                     let wanted = data["content"]["stop_reason"]["event_ids"].as_array().unwrap();
                     let wanted: Vec<_> = wanted.iter().map(|id| id.as_str().unwrap()).collect();
                     self.resume(&run, &wanted, &calls, &tool).await;
-                }
-                "reasoning.message" | "message.completed" if self.moves_clock => {
-                    let next = json!({ "to": "next_deadline" });
-                    self.api.post("/__mock/clock/advance", next).await.expect(200);
                 }
                 "run.completed" | "run.failed" | "run.cancelled" if data["run_id"] == run.as_str() => {
                     // It ends by itself now, and the journal tells of it.

@@ -1,0 +1,52 @@
+//! What clients get wrong, one thing at a time.
+
+/// What a client gets wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mistake {
+    // In reading a stream.
+    EndsLinesAtLfOnly,
+    DecodesEachPiece,
+    BelievesHalfFrames,
+    BelievesFramesWithoutData,
+    KeepsTheMark,
+    KeepsTheLastDataLine,
+    ReadsShortLines,
+    SplitsTextAsItsLanguageDoes,
+    TakesAnyId,
+    DiesOfUnknownEvents,
+    // In keeping to a stream.
+    TakesTheEndForDone,
+    ForgetsItsPlace,
+    TakesADeltaForItsPlace,
+    StartsAgainAfterADrop,
+    InsistsOnDeltas,
+    CountsAllDrops,
+    WaitsForTheEnd,
+    WaitsForEver,
+    LosesPatience,
+    DiesOfAResync,
+    StopsAtTheFirstRefusal,
+    NeverStops,
+    RepeatsARefusedCursor,
+    TakesAnyPage,
+    TakesItsKeyAlong,
+    // In running and resuming.
+    GivesUpAfterALostAnswer,
+    MakesANewKeyForEachTry,
+    TakesAnyAnswer,
+    ActsOnEachDelivery,
+    EndsAtAnyEnd,
+    AnswersTheFirstCallOnly,
+    AnswersToTheCallsId,
+    SendsARefusedResultAgain,
+    InsistsWhenResolved,
+    InsistsWhenExpired,
+    JudgesByStatus,
+    LoopsWhenBusy,
+    StartsAgainAfterAnEnd,
+    ComparesRunIdsAsText,
+    DeclinesInSmallLetters,
+    DawdlesOverATool,
+    JudgesByItsOwnClock,
+    ExecutesOncePerCallId,
+}
