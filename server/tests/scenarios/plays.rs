@@ -138,6 +138,8 @@ struct Played {
     /// The verdict when nothing had happened.
     before: Value,
     verdict: Value,
+    /// What the mock has seen by itself.
+    offences: Value,
     faults: Vec<Value>,
     most_executions: u32,
     /// Whether it shows each durable message once, in order (C-SSE-14).
@@ -172,9 +174,10 @@ async fn played(fake: &Fake, file: &File, messages: usize, mistake: Option<Mista
     let shows_all = client.said == told;
     left(&api).await;
     let verdict = verify(&api).await;
+    let offences = api.get("/__mock/verdict").await.expect(200)["offences"].clone();
     let faults = api.get("/__mock/faults").await.expect(200)["faults"].as_array().unwrap().clone();
     let most_executions = executions.values().copied().max().unwrap_or_default();
-    Played { ends, before, verdict, faults, most_executions, shows_all }
+    Played { ends, before, verdict, offences, faults, most_executions, shows_all }
 }
 
 async fn verify(api: &Api) -> Value {
@@ -212,6 +215,11 @@ async fn check(fake: &Fake, play: &Play) -> Vec<String> {
         }
         if !stopped && !good.shows_all {
             wrong.push(format!("{name}: a good client shows something else than was said"));
+        }
+        // Storms are told by real time, and this client's waits take none.
+        let offences = good.offences.as_array().unwrap().iter();
+        for offence in offences.filter(|offence| offence["offence"] != "reconnect-storm") {
+            wrong.push(format!("{name}: a good client is accused: {offence:#}"));
         }
         for fault in good.faults {
             if fault["fired"] == 0 {

@@ -12,7 +12,7 @@ use super::words::words_of;
 use crate::decode::{Faults, Node, Unknown};
 use crate::scenario::Scenario;
 use crate::scenario::source::Source;
-use crate::scenario::tests::{cases, project};
+use crate::scenario::tests::{cases, pages, project};
 
 /// What the reader refuses and a schema lets pass: words of its reasons, and why a schema can't say it, or is better
 /// off not to.
