@@ -1,15 +1,11 @@
 //! The files of `scenarios/` that show faults: each plays, and each of its faults fires.
 
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::support::{Api, message_body, result_body};
 use crate::wire::{Raw, fake, open};
-
-/// How long a client reads that has had all that there is.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A client that does what it can, and never asks why: it starts, reads, resumes and reads again, each a few times.
 async fn play(api: &Api) {
@@ -21,9 +17,13 @@ async fn play(api: &Api) {
     }
     let run = api.get(&runs).await.expect(200)["data"][0]["run_id"].as_str().unwrap().to_owned();
     for _ in 0..4 {
-        // The stream stays open while the run waits, unless a fault ends it: then this client gives it up.
+        // The stream stays open while the run waits, unless a fault ends it: then this client gives it up, once
+        // an advance by nothing has told that all has been sent that there is.
+        let opened = journal_head(api).await;
         let stream = open(api, &session, "").await;
-        let _ = tokio::time::timeout(PATIENCE, stream.rest()).await;
+        answered(api, opened).await;
+        api.advance("0s").await;
+        drop(stream);
     }
     let call = async {
         let events = api.events(&session).await;
@@ -36,6 +36,18 @@ async fn play(api: &Api) {
         let path = format!("{runs}/{run}/resume");
         Raw::send(api, "POST", &path, "idempotency-key: resume-1234\r\n", &body).await.rest().await;
     }
+}
+
+/// The number of the newest entry of the journal.
+async fn journal_head(api: &Api) -> u64 {
+    api.get("/__mock/journal?limit=1000").await.expect(200)["next"].as_u64().unwrap()
+}
+
+/// Returns once an answer is in the journal that is newer than entry number `after`.
+async fn answered(api: &Api, after: u64) {
+    let path = format!("/__mock/journal?after={after}&kind=request,stream_open&limit=1&wait_ms=60000");
+    let entries = api.get(&path).await.expect(200);
+    assert_ne!(entries["entries"], json!([]), "no answer");
 }
 
 #[tokio::test]
