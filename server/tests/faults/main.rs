@@ -16,4 +16,5 @@ mod requests;
 mod scenarios;
 mod semantics;
 mod streams;
+mod waits;
 mod wire;
