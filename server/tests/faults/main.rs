@@ -13,6 +13,7 @@ mod support;
 
 mod acts;
 mod requests;
+mod resets;
 mod scenarios;
 mod semantics;
 mod streams;
