@@ -164,16 +164,19 @@ async fn a_reset_that_moves_the_clock_lets_no_more_bytes_leave() {
     for nth in 0..REPEATS {
         put_scenario(api, "/__mock/scenario", "seed: 7").await.expect(200);
         let session = told(api).await;
-        let verb = if nth % 2 == 0 { json!({ "delay": "1s" }) } else { json!({ "stall": "2s" }) };
-        arm(api, json!({ "at": { "stream": "open" }, "do": verb })).await;
+        let verb = match nth % 2 {
+            0 => json!({ "stall": { "for": "2s", "inside": "byte 10" } }),
+            _ => json!({ "dribble": { "bytes": 10, "every": "1s" } }),
+        };
+        let at = if nth % 2 == 0 { json!({ "event": "*" }) } else { json!({ "stream": "open" }) };
+        arm(api, json!({ "at": at, "do": verb })).await;
         let mut raw = open(api, &session, "").await;
-        raw.until("\r\n\r\n").await;
-        journaled(api, "fault").await;
+        raw.until("event: run").await;
         put_scenario(api, "/__mock/scenario", "clock: { mode: virtual, now: \"2030-01-01T00:00:00Z\" }")
             .await
             .expect(200);
         let seen = raw.rest().await;
-        assert_eq!((seen.body.as_str(), seen.ending), ("", Ending::Whole));
+        assert_eq!((seen.body.as_str(), seen.ending), ("event: run", Ending::Whole));
     }
 }
 
