@@ -57,14 +57,14 @@ impl Workspace {
     ) -> Result<Advanced, E> {
         let mut patience = Patience::default();
         // Who is on his way to a wait comes to it before time moves.
-        patience.settled(self).await;
+        patience.rest(self).await;
         let late = self.faults.waits.late();
         let (mode, to) = self.set_out(target)?;
         let mut advanced = Advanced { now: to, fired: Vec::new(), untold: 0 };
         for _ in 0..MOST_STOPS {
             let Some(stop) = self.next_stop(to) else { break };
             self.go(stop, &mut advanced);
-            patience.settled(self).await;
+            patience.rest(self).await;
         }
         self.go(to, &mut advanced);
         patience.settled(self).await;

@@ -23,9 +23,22 @@ impl Default for Patience {
 
 impl Patience {
     /// Returns once all in `workspace` has come to rest, or there is no patience left.
+    pub(super) async fn rest(&mut self, workspace: &Arc<Workspace>) {
+        self.wait(workspace.rest()).await;
+    }
+
+    /// As [`Patience::rest`], and what has been sent by then has left.
     pub(super) async fn settled(&mut self, workspace: &Arc<Workspace>) {
+        self.wait(async {
+            workspace.rest().await;
+            workspace.bytes_settled().await;
+        })
+        .await;
+    }
+
+    async fn wait(&mut self, work: impl Future<Output = ()>) {
         let waited = Stopwatch::start();
-        within_real(self.left, workspace.everything_settled()).await;
+        within_real(self.left, work).await;
         self.left = self.left.saturating_sub(waited.elapsed());
     }
 }
@@ -37,22 +50,25 @@ impl Workspace {
         Patience::default().settled(self).await;
     }
 
-    async fn everything_settled(self: &Arc<Self>) {
-        /// How soon it is looked again at one that has not told of itself, since its client may have stopped to read
-        /// meanwhile.
+    async fn rest(&self) {
+        loop {
+            self.until(|| self.faults.waits.are_settled(self.clock.now())).await;
+            for stream in self.streams.list() {
+                self.until(|| self.is_settled(&stream) || !self.streams.is_open(&stream)).await;
+            }
+            // What came to rest last may have set going what was looked at first.
+            if self.is_all_settled() {
+                return;
+            }
+        }
+    }
+
+    /// Returns once `is_so`, which is looked at whenever a stream or an exchange tells of itself.
+    async fn until(&self, is_so: impl Fn() -> bool) {
+        /// How soon it is looked again at one that has not, since its client may have stopped to read meanwhile.
         const LOOK_AGAIN: Duration = Duration::from_millis(1);
         let (mut streams, mut waits) = (self.streams.moves(), self.faults.waits.moves());
-        loop {
-            streams.mark_unchanged();
-            waits.mark_unchanged();
-            if self.is_all_settled() {
-                self.bytes_settled().await;
-                // What came to rest last may have set going what was looked at first.
-                if self.is_all_settled() {
-                    return;
-                }
-                continue;
-            }
+        while !is_so() {
             tokio::select! {
                 _ = streams.changed() => {}
                 _ = waits.changed() => {}
