@@ -238,6 +238,28 @@ async fn a_client_that_does_not_read_holds_up_nothing_but_its_own_answer() {
     assert!(seen.body.len() > 8 << 20 && seen.ending == Ending::Whole, "{}", seen.head);
 }
 
+/// Who asked for an advance may leave in the middle of it: the clock still comes to where it was to go.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_advance_is_seen_through() {
+    let fake = fake().await;
+    let at = || json!({ "request": "tools.list" });
+    arm(&fake.api, json!({ "at": at(), "do": { "dribble": { "bytes": 1, "every": "1s" } } })).await;
+    arm(&fake.api, json!({ "at": at(), "do": { "respond": { "status": 200, "body": "x".repeat(3000) } } }))
+        .await;
+    let mut held = tools(&fake.api).await;
+    held.until("\r\n\r\n").await;
+    let rest = tokio::spawn(held.rest());
+    let clock = async || text(&fake.api.get("/__mock/clock").await.expect(200), "/now");
+    let begin = clock().await;
+    let body = json!({ "by": "1h" }).to_string();
+    let leaves = Raw::send(&fake.api, "POST", "/__mock/clock/advance", "", &body).await;
+    while clock().await == begin {}
+    drop(leaves);
+    // One at a time: this one comes after it.
+    assert_eq!(fake.api.advance("0s").await["now"], "2026-01-01T01:00:00Z");
+    assert_eq!(rest.await.unwrap().ending, Ending::Whole);
+}
+
 /// A stream whose answer a fault holds back, or sends in pieces, rests as well as any other.
 #[tokio::test]
 async fn a_stream_that_is_held_with_its_answer_holds_nobody_up() {
