@@ -372,12 +372,7 @@ impl Workspace {
     }
 
     /// Reads on from where `stream` is; `None` once its world is gone.
-    pub fn read_stream(
-        self: &Arc<Self>,
-        stream: StreamIx,
-        epoch: u64,
-        most_bytes: usize,
-    ) -> Option<(Read, Timestamp)> {
+    pub fn read_stream(self: &Arc<Self>, stream: StreamIx, epoch: u64, most_bytes: usize) -> Option<Read> {
         let mut held = self.held();
         let now = self.clock.now();
         // What is due comes before the silence after it.
@@ -385,7 +380,7 @@ impl Workspace {
             held.world.settle(now);
             self.publish(&mut held, now);
         }
-        (held.epoch == epoch).then(|| (held.world.read_stream(stream, now, most_bytes), now))
+        (held.epoch == epoch).then(|| held.world.read_stream(stream, now, most_bytes))
     }
 
     /// The silence of a stream begins at `at`; keep-alives that were due before are never sent.

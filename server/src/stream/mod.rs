@@ -297,7 +297,7 @@ impl EventStream {
         let are_met = self.faults.are_met(&self.workspace);
         // Frame by frame, so that what faults do to one is done before the next is read.
         let most_bytes = if are_met { 1 } else { PIECE_BYTES };
-        let (read, now) = self.workspace.read_stream(stream, epoch, most_bytes)?;
+        let read = self.workspace.read_stream(stream, epoch, most_bytes)?;
         if self.journals_frames && !read.bytes.is_empty() {
             self.journal_frames(&read.bytes);
         }

@@ -36,7 +36,8 @@ impl Patience {
         .await;
     }
 
-    async fn wait(&mut self, work: impl Future<Output = ()>) {
+    /// Waits for `work`, as long as there is patience left.
+    pub(super) async fn wait(&mut self, work: impl Future<Output = ()>) {
         let waited = Stopwatch::start();
         within_real(self.left, work).await;
         self.left = self.left.saturating_sub(waited.elapsed());
@@ -64,7 +65,7 @@ impl Workspace {
     }
 
     /// Returns once `is_so`, which is looked at whenever a stream or an exchange tells of itself.
-    async fn until(&self, is_so: impl Fn() -> bool) {
+    pub(super) async fn until(&self, is_so: impl Fn() -> bool) {
         /// How soon it is looked again at one that has not, since its client may have stopped to read meanwhile.
         const LOOK_AGAIN: Duration = Duration::from_millis(1);
         let (mut streams, mut waits) = (self.streams.moves(), self.faults.waits.moves());
