@@ -16,9 +16,9 @@ use crate::workspace::Workspace;
 ///
 /// # Errors
 /// When it would turn the clock back, or does not fit (ERR-5).
-pub(crate) fn add(workspace: &Arc<Workspace>, scenario: &Arc<Scenario>) -> Result<(), Rejection> {
+pub(crate) async fn add(workspace: &Arc<Workspace>, scenario: &Arc<Scenario>) -> Result<(), Rejection> {
     if let Some(clock) = scenario.clock {
-        go_to(workspace, (clock.mode, clock.now))?;
+        go_to(workspace, (clock.mode, clock.now)).await?;
     }
     furnish(workspace, scenario)?;
     workspace.change_setup(|setup| setup.add(Arc::clone(scenario)));
@@ -46,7 +46,7 @@ pub(crate) async fn renew(
         return Ok(false);
     }
     if before.clock() != renewed.clock() {
-        go_to(workspace, renewed.clock())?;
+        go_to(workspace, renewed.clock()).await?;
     }
     if let Some(scenario) = defaults.scenarios.get(file) {
         furnish(workspace, scenario)?;
@@ -57,7 +57,7 @@ pub(crate) async fn renew(
     if arms {
         workspace.arm();
     }
-    workspace.streams_settled().await;
+    workspace.settled().await;
     Ok(true)
 }
 
@@ -69,9 +69,9 @@ pub(crate) fn not_backwards(world: &World, from: Timestamp, to: Timestamp) -> Re
     Ok(to)
 }
 
-fn go_to(workspace: &Arc<Workspace>, (mode, now): (Mode, Option<Timestamp>)) -> Result<(), Rejection> {
+async fn go_to(workspace: &Arc<Workspace>, (mode, now): (Mode, Option<Timestamp>)) -> Result<(), Rejection> {
     if let Some(to) = now {
-        workspace.advance(|world, from| not_backwards(world, from, to))?;
+        workspace.advance(move |world, _, from| not_backwards(world, from, to)).await?;
     }
     workspace.clock.switch(mode);
     Ok(())

@@ -11,20 +11,14 @@ use http_body::{Frame, SizeHint};
 use pantheon_core::Command;
 use pantheon_core::idempotency::Claim;
 
-use crate::workspace::Workspace;
+use crate::http::caller::Caller;
 
 /// `response`, which ends the progress of `claim` once its body has been taken by the connection, or dropped with
 /// it. Without a claim, or without the variant, there is nothing to end.
-pub(crate) fn until_sent(
-    workspace: &Arc<Workspace>,
-    claim: Option<Claim>,
-    mut response: Response,
-) -> Response {
-    let is_tracked = workspace.look(|world, _| world.settings().variants.in_progress_409);
+pub(crate) fn until_sent(caller: &Caller, claim: Option<Claim>, mut response: Response) -> Response {
+    let is_tracked = caller.workspace.look(|world, _| world.settings().variants.in_progress_409);
     if let Some(claim) = claim.filter(|_| is_tracked) {
-        response
-            .extensions_mut()
-            .insert(Progress(Arc::new(Held { workspace: Arc::clone(workspace), claim })));
+        response.extensions_mut().insert(Progress(Arc::new(Held { caller: caller.clone(), claim })));
     }
     response
 }
@@ -35,14 +29,15 @@ pub(crate) struct Progress(#[expect(dead_code, reason = "it is held for its end"
 
 #[derive(Debug)]
 struct Held {
-    workspace: Arc<Workspace>,
+    caller: Caller,
     claim: Claim,
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // The key of an answered request is bound, so there is something to end; a reset may have taken it.
-        let _ = self.workspace.submit(Command::AnswerSent(self.claim.clone()));
+        // The key of an answered request is bound, so there is something to end; a reset may have taken it, and
+        // the same key in the world after it is another's.
+        let _ = self.caller.submit(Command::AnswerSent(self.claim.clone()));
     }
 }
 

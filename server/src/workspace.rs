@@ -4,6 +4,10 @@
 //! place that tells others what happened: `publish`. A command may be refused and still have let a deadline pass,
 //! so it is called after every one.
 
+mod advance;
+mod orders;
+mod settle;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,16 +21,15 @@ use pantheon_core::{Command, Rejection, Reply, Timestamp, World, effect::Effects
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::clock::{Clock, Mode, pause_real, within_real};
-use crate::connection::Cut;
-use crate::faults::Faults;
-use crate::faults::verb::How;
+pub(crate) use self::advance::{Advanced, Due};
+use crate::clock::{Clock, Mode, pause_real};
+use crate::faults::{Faults, Firing, Match, Tallies};
 use crate::journal::{Journal, Moment, Moments, Recorded};
 use crate::setup::Setup;
-use crate::stream::{End, OpenStream, Order, Registry};
+use crate::stream::Registry;
 
-/// How long an answer waits for streams at most, whatever has become of them.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// What a command meets whose world is gone.
+const RESET: Rejection = Rejection::NotFound("resource any more: the workspace was reset");
 
 /// One workspace. Everything in it is invisible to every other (AUTH-3).
 #[derive(Debug)]
@@ -57,6 +60,8 @@ struct Held {
     heads: HashMap<SessionIx, watch::Sender<()>>,
     /// Of each session, when its events were appended: batches, each with the sequence of its last.
     appended: HashMap<SessionIx, Vec<(u32, Moment)>>,
+    /// What faults hold back ends when it closes.
+    ending: watch::Sender<()>,
     /// The task that waits for the next deadline, and which one that is.
     timer: Option<(Timestamp, AbortHandle)>,
 }
@@ -101,17 +106,6 @@ impl std::fmt::Debug for ApiKey {
     }
 }
 
-/// What an advance brought.
-#[derive(Debug)]
-pub(crate) struct Advanced {
-    /// What the clock shows now.
-    pub(crate) now: Timestamp,
-    /// What became due, in order, with the stream that it was sent on.
-    pub(crate) fired: Vec<(Fired, Option<String>)>,
-    /// How much more became due than is told.
-    pub(crate) untold: u64,
-}
-
 /// A stream that has been opened, and what tells it to look again.
 #[derive(Debug)]
 pub struct Opened {
@@ -144,6 +138,7 @@ impl Workspace {
                 epoch: 0,
                 heads: HashMap::new(),
                 appended: HashMap::new(),
+                ending: watch::Sender::new(()),
                 timer: None,
             }),
             advancing: tokio::sync::Mutex::default(),
@@ -204,7 +199,7 @@ impl Workspace {
     pub fn submit_in(self: &Arc<Self>, epoch: u64, command: Command) -> Result<Reply, Rejection> {
         let mut held = self.held();
         if held.epoch != epoch {
-            return Err(Rejection::NotFound("resource any more: the workspace was reset"));
+            return Err(RESET);
         }
         let now = self.clock.now();
         let result = held.world.apply(command, now);
@@ -215,6 +210,19 @@ impl Workspace {
     /// Looks at the world as it is now, once what is due has happened (ERR-6).
     pub fn look<T>(self: &Arc<Self>, look: impl FnOnce(&World, Timestamp) -> T) -> T {
         self.change(|world, now| look(world, now))
+    }
+
+    /// As [`Workspace::look`], if the world of that epoch still lives.
+    pub(crate) fn look_at<T>(self: &Arc<Self>, epoch: u64, look: impl FnOnce(&World) -> T) -> Option<T> {
+        let mut held = self.held();
+        if held.epoch != epoch {
+            return None;
+        }
+        let now = self.clock.now();
+        held.world.settle(now);
+        let result = look(&held.world);
+        self.publish(&mut held, now);
+        Some(result)
     }
 
     /// As [`Workspace::look`], with the world's epoch.
@@ -254,8 +262,30 @@ impl Workspace {
         self.look(|_, _| ());
     }
 
+    /// Lets what is reached at `at` meet the faults that are armed, in the world of that epoch; what a reset has left
+    /// behind meets none that were armed after it.
+    pub(crate) fn meet(&self, epoch: u64, at: Match<'_>, tallies: &mut Tallies) -> Vec<Firing> {
+        let held = self.held();
+        if held.epoch == epoch { self.faults.fire(at, tallies, self.clock.now()) } else { Vec::new() }
+    }
+
+    /// Writes down what happened in the world of that epoch, if it still lives: a reset takes with it what it cut short.
+    pub(crate) fn record(&self, epoch: u64, recorded: Recorded) {
+        let held = self.held();
+        if held.epoch == epoch {
+            self.journal.write(self.clock.now(), recorded);
+        }
+    }
+
+    /// Closes when what faults hold back is to end, of that epoch: with its world, or when the clock goes back.
+    pub(crate) fn ending(&self, epoch: u64) -> watch::Receiver<()> {
+        let held = self.held();
+        if held.epoch == epoch { held.ending.subscribe() } else { watch::Sender::new(()).subscribe() }
+    }
+
     /// Replaces the world with a fresh one, as its setup says, and the clock with one that begins as `clock` says.
-    /// Streams of the old world end cleanly, and none of them sees the new time.
+    /// Streams of the old world end cleanly, exchanges that faults hold back without an answer, and none of them sees
+    /// the new time. The cursors that faults have inserted go with the sessions.
     ///
     /// # Errors
     /// When the bounds are too small for it (ERR-5): then nothing has changed.
@@ -268,28 +298,60 @@ impl Workspace {
         let now = clock.map_or(self.clock.now(), |(mode, now)| Clock::new(mode, now).now());
         held.world = setup.world(&self.key, now)?;
         held.epoch += 1;
-        if let Some((mode, _)) = clock {
-            self.clock.restart(mode, Some(now));
-        }
         // Whoever waits on a head of the old world finds it closed.
         held.heads.clear();
         held.appended.clear();
         self.streams.forget();
+        self.end_waits(&mut held);
+        self.faults.forget_cursors();
+        if let Some((mode, _)) = clock {
+            self.restart_clock(mode, now);
+        }
         self.publish(&mut held, now);
         Ok(())
+    }
+
+    /// Lets the clock begin anew as `clock` says, if no session stands behind it; else it only takes that mode. What
+    /// faults hold back would count from a time that is gone, and ends without an answer.
+    pub(crate) fn begin_clock(self: &Arc<Self>, (mode, now): (Mode, Option<Timestamp>)) {
+        let mut held = self.held();
+        if held.world.sessions().is_empty() {
+            self.end_waits(&mut held);
+            self.restart_clock(mode, Clock::new(mode, now).now());
+        } else {
+            self.clock.switch(mode);
+        }
+        let now = self.clock.now();
+        held.world.settle(now);
+        self.publish(&mut held, now);
+    }
+
+    fn restart_clock(&self, mode: Mode, now: Timestamp) {
+        self.faults.not_armed_after(now);
+        self.clock.restart(mode, Some(now));
+    }
+
+    /// Ends what faults hold back. It comes before the clock moves, so that nothing of it sees the new time.
+    fn end_waits(&self, held: &mut Held) {
+        held.ending = watch::Sender::new(());
+        self.faults.waits.end();
     }
 
     /// Opens a stream and marks the head of its log as seen, in one step: nothing can come between.
     ///
     /// # Errors
-    /// As [`Command::OpenStream`].
+    /// As [`Command::OpenStream`]; [`Rejection::NotFound`] when the world of that epoch is gone.
     pub fn open_stream(
         self: &Arc<Self>,
+        epoch: u64,
         session: SessionIx,
         after: Option<String>,
         deltas: bool,
     ) -> Result<Opened, Rejection> {
         let mut held = self.held();
+        if held.epoch != epoch {
+            return Err(RESET);
+        }
         let now = self.clock.now();
         let result = held.world.apply(Command::OpenStream { session, after, deltas }, now);
         self.publish(&mut held, now);
@@ -310,12 +372,7 @@ impl Workspace {
     }
 
     /// Reads on from where `stream` is; `None` once its world is gone.
-    pub fn read_stream(
-        self: &Arc<Self>,
-        stream: StreamIx,
-        epoch: u64,
-        most_bytes: usize,
-    ) -> Option<(Read, Timestamp)> {
+    pub fn read_stream(self: &Arc<Self>, stream: StreamIx, epoch: u64, most_bytes: usize) -> Option<Read> {
         let mut held = self.held();
         let now = self.clock.now();
         // What is due comes before the silence after it.
@@ -323,7 +380,7 @@ impl Workspace {
             held.world.settle(now);
             self.publish(&mut held, now);
         }
-        (held.epoch == epoch).then(|| (held.world.read_stream(stream, now, most_bytes), now))
+        (held.epoch == epoch).then(|| held.world.read_stream(stream, now, most_bytes))
     }
 
     /// The silence of a stream begins at `at`; keep-alives that were due before are never sent.
@@ -334,101 +391,9 @@ impl Workspace {
         }
     }
 
-    /// Returns once every stream that is open now has sent all that has come so far, or can't: a client that
-    /// doesn't read holds nobody up.
-    pub(crate) async fn streams_settled(self: &Arc<Self>) {
-        within_real(PATIENCE, self.every_stream_settled()).await;
-    }
-
-    async fn every_stream_settled(self: &Arc<Self>) {
-        for stream in self.streams.list() {
-            // In this order: a stream that has read the last of it waits only once it has given it away.
-            let has_sent_all = || self.has_read_all(stream.place()) && stream.is_waiting();
-            let is_kept = || stream.is_stuck() || stream.is_held(self.clock.now());
-            self.streams.until(|| !self.streams.is_open(&stream) || is_kept() || has_sent_all()).await;
-            if let Some(connection) = stream.connection() {
-                connection.settled().await;
-            }
-        }
-    }
-
-    /// Tells the open streams of a session how to behave. Returns the ids of those that it concerns, once they have
-    /// obeyed, or can't.
-    pub(crate) async fn order_streams(self: &Arc<Self>, session_id: &str, order: Order) -> Vec<String> {
-        let (epoch, now) = (self.epoch(), self.clock.now());
-        let is_concerned = |stream: &Arc<OpenStream>| {
-            let is_silent = stream.is_held(now) || stream.order() == Order::Stall;
-            let has_sense = stream.order().end().is_none() && (order != Order::Go || is_silent);
-            stream.place().1 == epoch && stream.session_id == session_id && has_sense
-        };
-        let streams: Vec<_> = self.streams.list().into_iter().filter(is_concerned).collect();
-        streams.iter().for_each(|stream| stream.give(order));
-        within_real(PATIENCE, async {
-            for stream in &streams {
-                self.obeyed(stream, order).await;
-            }
-            self.every_stream_settled().await;
-        })
-        .await;
-        streams.iter().map(|stream| stream.id.clone()).collect()
-    }
-
-    /// Returns once `stream` has done what it was told, or can't since its client doesn't read. What needs no client
-    /// for it is done all the same.
-    async fn obeyed(&self, stream: &OpenStream, order: Order) {
-        let is_open = || self.streams.is_open(stream);
-        let is_done = || match order {
-            Order::Go => !stream.is_held(self.clock.now()),
-            Order::Stall => stream.is_held(self.clock.now()),
-            Order::End(_) => false,
-        };
-        self.streams.until(|| !is_open() || is_done() || stream.is_stuck()).await;
-        let cut = match order {
-            Order::End(End::Close(How::Abort)) => Cut::Fin,
-            Order::End(End::Close(How::Rst)) => Cut::Rst,
-            Order::Go | Order::Stall | Order::End(End::Close(How::Fin) | End::Resync) => return,
-        };
-        if let Some(connection) = stream.connection().filter(|_| is_open()) {
-            connection.cut(cut);
-            connection.closed().await;
-        }
-    }
-
-    fn has_read_all(&self, (stream, epoch): (StreamIx, u64)) -> bool {
-        let held = self.held();
-        held.epoch == epoch && held.world.has_read_all(stream, self.clock.now())
-    }
-
     /// Holds the right to move the clock: one at a time.
     pub(crate) async fn hold_clock(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.advancing.lock().await
-    }
-
-    /// Moves the clock to where `target` says and lets happen what is due by then, in order; tells what it was.
-    ///
-    /// # Errors
-    /// Whatever `target` refuses.
-    pub(crate) fn advance<E>(
-        self: &Arc<Self>,
-        target: impl FnOnce(&World, Timestamp) -> Result<Timestamp, E>,
-    ) -> Result<Advanced, E> {
-        let mut held = self.held();
-        let from = self.clock.now();
-        held.world.settle(from);
-        self.publish(&mut held, from);
-        let to = target(&held.world, from)?;
-        held.world.advance(to);
-        self.clock.set(to);
-        let (fired, untold) = self.publish(&mut held, to);
-        // Streams that end with it can close only once the lock is free, so they can still be named.
-        let fired = fired.into_iter().map(|fired| {
-            let stream_id = match &fired.what {
-                FiredKind::KeepAlive { stream, .. } => self.streams.id_of((*stream, held.epoch)),
-                FiredKind::Deadline { .. } | FiredKind::Wait { .. } => None,
-            };
-            (fired, stream_id)
-        });
-        Ok(Advanced { now: to, fired: fired.collect(), untold })
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {

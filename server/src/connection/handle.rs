@@ -90,6 +90,11 @@ impl Connection {
         self.control.is_stalled()
     }
 
+    /// Whether what was given to it can't leave for now, or ever.
+    pub fn is_stuck(&self) -> bool {
+        self.is_closed() || self.is_write_blocked() || self.is_stalled()
+    }
+
     /// Whether the connection has ended: see [`Connection::closed`].
     pub fn is_closed(&self) -> bool {
         self.control.is_closed()

@@ -4,21 +4,18 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::StatusCode;
-use pantheon_core::effect::{Fired, FiredKind};
+use pantheon_core::effect::FiredKind;
 use pantheon_core::{Rejection, Timestamp, World};
 use serde_json::{Value, json};
 
 use crate::apply::not_backwards;
-use crate::clock::{Mode, within_real};
+use crate::clock::Mode;
 use crate::decode::{Faults, Members, Node, Unknown};
 use crate::http::answer::{Answer, ApiError};
 use crate::http::body;
 use crate::http::caller::Caller;
 use crate::scenario::parse_duration;
-use crate::workspace::{Advanced, Workspace};
-
-/// How long an advance waits, in real time, for faults to go on whose time has come.
-const MOST_PATIENCE: Duration = Duration::from_millis(250);
+use crate::workspace::{Advanced, Due, Workspace};
 
 pub(super) async fn get(caller: Caller) -> Answer {
     Answer::ok(&shown(&caller.workspace))
@@ -38,15 +35,18 @@ pub(super) async fn put(caller: Caller, request: Request) -> Result<Answer, ApiE
         let now = members.optional("now").map(|node| timestamp(&node, faults));
         Some((mode?, now.flatten()))
     })?;
-    let workspace = &caller.workspace;
-    let _turn = workspace.hold_clock().await;
-    if let Some(to) = now {
-        workspace.advance(|world, from| not_backwards(world, from, to))?;
-    }
-    workspace.clock.switch(mode);
-    workspace.settle();
-    workspace.streams_settled().await;
-    Ok(Answer::ok(&shown(workspace)))
+    let workspace = caller.workspace;
+    super::seen_through(async move {
+        let _turn = workspace.hold_clock().await;
+        if let Some(to) = now {
+            workspace.advance(move |world, _, from| not_backwards(world, from, to)).await?;
+        }
+        workspace.clock.switch(mode);
+        workspace.settle();
+        workspace.settled().await;
+        Ok(Answer::ok(&shown(&workspace)))
+    })
+    .await
 }
 
 /// Where an advance goes to.
@@ -56,40 +56,29 @@ enum Target {
     NextDeadline,
 }
 
-/// Moves a virtual clock; the answer comes once all that became due has happened and every stream has told it.
+/// Moves a virtual clock; the answer comes once all that became due has happened and every stream has told it. It goes
+/// from one wait of a fault to the next, so that far at once and in small steps come to the same.
 pub(super) async fn advance(caller: Caller, request: Request) -> Result<Answer, ApiError> {
     let body = body::json(&caller, request).await?;
     let target = body::decode(&caller, &body, Unknown::Corrected, target)?;
-    let workspace = &caller.workspace;
-    let _turn = workspace.hold_clock().await;
-    if workspace.clock.mode() == Mode::Real {
-        let message =
-            "the clock is real and moves by itself: PUT /__mock/clock {\"mode\": \"virtual\"} first";
-        return Err(ApiError::new(StatusCode::CONFLICT, "clock_is_real", message));
-    }
-    let waits = &workspace.faults.waits;
-    let mut waited = Vec::new();
-    let Advanced { now, fired, untold } = workspace.advance(|world, from| {
-        let to = resolve(&target, world, waits.next(), from)?;
-        // They are over as soon as the clock moves, so they are looked up before.
-        waited = waits.due(to);
-        Ok::<_, Rejection>(to)
-    })?;
-    // A client that doesn't read, and so keeps what waits from going on, holds nobody up.
-    within_real(MOST_PATIENCE, waits.settled(&workspace.clock)).await;
-    workspace.streams_settled().await;
-    let fired = fired.iter().map(|(fired, stream_id)| (fired.at, render(fired, stream_id.as_deref())));
-    let waited = waited
-        .iter()
-        .map(|wait| (wait.due, json!({ "at": wait.due, "kind": "fault", "fault_id": wait.fault_id })));
-    let mut told: Vec<(Timestamp, Value)> = fired.chain(waited).collect();
-    told.sort_by_key(|(at, _)| *at);
-    let told: Vec<Value> = told.into_iter().map(|(_, told)| told).collect();
-    let mut answer = json!({ "now": now, "fired": told });
-    if untold > 0 {
-        answer["omitted"] = untold.into();
-    }
-    Ok(Answer::ok(&answer))
+    let workspace = caller.workspace;
+    super::seen_through(async move {
+        let _turn = workspace.hold_clock().await;
+        if workspace.clock.mode() == Mode::Real {
+            let message =
+                "the clock is real and moves by itself: PUT /__mock/clock {\"mode\": \"virtual\"} first";
+            return Err(ApiError::new(StatusCode::CONFLICT, "clock_is_real", message));
+        }
+        let Advanced { now, fired, untold } =
+            workspace.advance(move |world, wait, from| resolve(&target, world, wait, from)).await?;
+        let told: Vec<Value> = fired.iter().map(render).collect();
+        let mut answer = json!({ "now": now, "fired": told });
+        if untold > 0 {
+            answer["omitted"] = untold.into();
+        }
+        Ok(Answer::ok(&answer))
+    })
+    .await
 }
 
 fn target(members: &mut Members<'_, '_>, faults: &mut Faults) -> Option<Target> {
@@ -128,7 +117,11 @@ fn resolve(
     if to < from { Err(Rejection::ClockBackwards { now: from }) } else { Ok(to) }
 }
 
-fn render(fired: &Fired, stream_id: Option<&str>) -> Value {
+fn render(due: &Due) -> Value {
+    let (fired, stream_id) = match due {
+        Due::Wait(wait) => return json!({ "at": wait.due, "kind": "fault", "fault_id": wait.fault_id }),
+        Due::Fired(fired, stream_id) => (fired, stream_id),
+    };
     match &fired.what {
         FiredKind::KeepAlive { session_id, .. } => {
             json!({ "at": fired.at, "kind": "keep_alive", "stream_id": stream_id, "session_id": session_id })

@@ -68,6 +68,18 @@ async fn health() -> Response {
     by_machine_time(answer.into_response(), &next_request_id())
 }
 
+/// Sees `work` through even where its caller leaves meanwhile: it must not be left half-way.
+async fn seen_through<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
+    match tokio::spawn(work).await {
+        Ok(done) => done,
+        Err(failed) => match failed.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // Only the end of the runtime cancels it, and then nobody waits for the answer.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
 async fn no_such_path() -> ApiError {
     ApiError::not_found("path")
 }

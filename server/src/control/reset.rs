@@ -58,12 +58,7 @@ pub(super) async fn reset(caller: Caller, request: Request) -> Result<Answer, Ap
     if has(Scope::State) {
         workspace.restart(has(Scope::Clock).then_some(begins))?;
     } else if has(Scope::Clock) {
-        // Only a clock without a session behind it may go back.
-        if workspace.look(|world, _| world.sessions().is_empty()) {
-            workspace.clock.restart(begins.0, begins.1);
-        } else {
-            workspace.clock.switch(begins.0);
-        }
+        workspace.begin_clock(begins);
     }
     if has(Scope::Clock) {
         cleared.insert("clock".into(), workspace.clock.now().to_string().into());
@@ -82,7 +77,7 @@ pub(super) async fn reset(caller: Caller, request: Request) -> Result<Answer, Ap
     if has(Scope::Journal) {
         cleared.insert("journal".into(), workspace.journal.clear().into());
     }
-    workspace.streams_settled().await;
+    workspace.settled().await;
     Ok(Answer::ok(&json!({ "cleared": cleared })))
 }
 

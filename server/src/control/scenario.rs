@@ -25,20 +25,23 @@ pub(super) async fn put(caller: Caller, uri: Uri, request: Request) -> Result<An
         Ok(scenario) => Arc::new(scenario),
         Err(problems) => return Err(ApiError::invalid_scenario(&problems)),
     };
-    let workspace = &caller.workspace;
-    let _turn = workspace.hold_clock().await;
-    if keeps_state {
-        apply::add(workspace, &scenario)?;
-    } else {
-        let before = workspace.setup();
-        workspace.change_setup(|setup| setup.load(Some(Arc::clone(&scenario))));
-        if let Err(refusal) = begin_anew(workspace) {
-            workspace.change_setup(|setup| *setup = before);
-            return Err(refusal);
+    let workspace = caller.workspace;
+    super::seen_through(async move {
+        let _turn = workspace.hold_clock().await;
+        if keeps_state {
+            apply::add(&workspace, &scenario).await?;
+        } else {
+            let before = workspace.setup();
+            workspace.change_setup(|setup| setup.load(Some(Arc::clone(&scenario))));
+            if let Err(refusal) = begin_anew(&workspace) {
+                workspace.change_setup(|setup| *setup = before);
+                return Err(refusal);
+            }
         }
-    }
-    workspace.streams_settled().await;
-    Ok(Answer::ok(&json!({ "scenario": scenario.name, "now": workspace.clock.now() })))
+        workspace.settled().await;
+        Ok(Answer::ok(&json!({ "scenario": scenario.name, "now": workspace.clock.now() })))
+    })
+    .await
 }
 
 /// What is loaded, and how often each step has played.
@@ -62,7 +65,7 @@ pub(super) async fn delete(caller: Caller) -> Result<Response, ApiError> {
     let _turn = workspace.hold_clock().await;
     workspace.change_setup(Setup::reset);
     begin_anew(workspace)?;
-    workspace.streams_settled().await;
+    workspace.settled().await;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

@@ -18,14 +18,19 @@ pub(crate) struct About<'a> {
     pub(crate) run_id: Option<&'a str>,
 }
 
-/// Carries out `act`.
+/// Carries out `act` in the world of that epoch.
 ///
 /// # Errors
 /// Why it can't be.
-pub(crate) fn carry_out(workspace: &Arc<Workspace>, act: &Act, about: About<'_>) -> Result<(), String> {
-    let found = workspace.look(|world, _| Found::of(world, about));
-    let command = found.command(act)?;
-    workspace.submit(command).map(|_| ()).map_err(|refusal: Rejection| refusal.to_string())
+pub(crate) fn carry_out(
+    workspace: &Arc<Workspace>,
+    epoch: u64,
+    act: &Act,
+    about: About<'_>,
+) -> Result<(), String> {
+    let found = workspace.look_at(epoch, |world| Found::of(world, about));
+    let command = found.ok_or("the workspace was reset")?.command(act)?;
+    workspace.submit_in(epoch, command).map(|_| ()).map_err(|refusal: Rejection| refusal.to_string())
 }
 
 struct Found {

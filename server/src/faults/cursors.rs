@@ -32,7 +32,10 @@ impl Cursors {
 
     /// The real event of that id has come: from now on it stands for itself.
     pub(super) fn forget(&mut self, session_id: &str, cursor: &str) {
-        self.places.remove(&(session_id.to_owned(), cursor.to_owned()));
+        let name = (session_id.to_owned(), cursor.to_owned());
+        if self.places.remove(&name).is_some() {
+            self.order.retain(|kept| *kept != name);
+        }
     }
 
     pub(super) fn place(&self, session_id: &str, cursor: &str) -> Option<u32> {

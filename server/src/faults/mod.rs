@@ -9,10 +9,12 @@ pub(crate) mod act;
 mod armed;
 mod cursors;
 mod frame;
+pub(crate) mod opening;
 pub(crate) mod pace;
 mod read;
 pub(crate) mod redirects;
 pub(crate) mod request;
+mod set;
 pub(crate) mod stream;
 pub mod verb;
 mod waits;
@@ -22,10 +24,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-pub use armed::{Faults, Firing, Match, Tallies};
+pub use armed::Match;
 pub use read::{FaultIds, read, read_all};
+pub use set::{Faults, Firing, Tallies};
 pub use verb::Verb;
-pub(crate) use waits::Waits;
+pub(crate) use waits::{Wait, Waiter, Waits};
 
 /// One fault as it was written.
 #[derive(Debug, Clone)]

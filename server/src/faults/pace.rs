@@ -1,17 +1,12 @@
 //! How bytes leave: at once, in small pieces, or half of them.
 
-use std::convert::Infallible;
-use std::sync::Arc;
-
 use async_stream::stream;
 use axum::body::Body;
-use bytes::Bytes;
-use futures_core::Stream;
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 
 use super::verb::Dribble;
+use super::waits::Waiter;
 use crate::connection::{Connection, Cut};
-use crate::workspace::Workspace;
 
 /// How fast the rest goes out, and which fault says so.
 #[derive(Debug, Clone)]
@@ -22,44 +17,53 @@ pub(crate) struct Pace {
     pub(crate) fault_id: String,
 }
 
-/// `bytes` in pieces; the first at once, each of the others a pause after the one before.
-pub(crate) fn pieces(
-    workspace: Arc<Workspace>,
-    connection: Option<Connection>,
-    pace: Pace,
-    bytes: Bytes,
-) -> impl Stream<Item = Bytes> + Send {
-    stream! {
-        let mut due = workspace.clock.now();
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let piece = rest.split_to(pace.dribble.bytes.min(rest.len()));
-            yield piece;
-            // So that no two pieces leave in one write.
-            flushed(connection.as_ref()).await;
-            if !rest.is_empty() {
-                workspace.faults.waits.sleep(&workspace.clock, &pace.fault_id, due, pace.dribble.every).await;
-                due = due.after(pace.dribble.every);
-            }
-        }
-    }
+/// What an answer is that its workspace's reset ends early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// So long as its head says: it is torn.
+    Told,
+    /// As long as it turns out to be: it ends cleanly.
+    Open,
 }
 
-/// `body`, whose every frame goes out in pieces.
+/// `body`, whose every frame goes out in pieces; the first at once, each of the others a pause after the one before.
 pub(crate) fn paced(
-    workspace: Arc<Workspace>,
+    mut waiter: Waiter,
     connection: Option<Connection>,
     pace: Pace,
+    length: Length,
     body: Body,
 ) -> Body {
     let mut frames = body.into_data_stream();
+    // Until the connection takes the body, it is on its way.
+    waiter.moves();
     Body::from_stream(stream! {
-        while let Some(Ok(bytes)) = frames.next().await {
-            let pieces = pieces(Arc::clone(&workspace), connection.clone(), pace.clone(), bytes);
-            let mut pieces = std::pin::pin!(pieces);
-            while let Some(piece) = pieces.next().await {
-                yield Ok::<_, Infallible>(piece);
+        let is_ended = 'whole: loop {
+            let ready = frames.next().now_or_never();
+            let frame = match ready {
+                Some(frame) => frame,
+                None => {
+                    waiter.rests();
+                    let frame = frames.next().await;
+                    waiter.moves();
+                    frame
+                }
+            };
+            let Some(Ok(mut rest)) = frame else { break false };
+            let mut due = waiter.now();
+            while !rest.is_empty() {
+                let piece = rest.split_to(pace.dribble.bytes.min(rest.len()));
+                yield Ok(piece);
+                // So that no two pieces leave in one write.
+                flushed(connection.as_ref()).await;
+                due = due.after(pace.dribble.every);
+                if !rest.is_empty() && !waiter.wait(&pace.fault_id, due).await {
+                    break 'whole true;
+                }
             }
+        };
+        if is_ended && length == Length::Told {
+            yield Err(tear(connection.as_ref()).await);
         }
     })
 }
@@ -71,15 +75,19 @@ pub(crate) fn torn(connection: Option<Connection>, body: Body) -> Body {
         while let Some(Ok(bytes)) = frames.next().await {
             yield Ok(bytes);
         }
-        match connection {
-            Some(connection) => {
-                flushed(Some(&connection)).await;
-                connection.cut(Cut::Fin);
-                std::future::pending::<()>().await;
-            }
-            None => yield Err(std::io::Error::other("the answer was torn on command")),
-        }
+        yield Err(tear(connection.as_ref()).await);
     })
+}
+
+/// Ends the connection in the middle of an answer. Returns only where there is none.
+async fn tear(connection: Option<&Connection>) -> std::io::Error {
+    if let Some(connection) = connection {
+        flushed(Some(connection)).await;
+        connection.cut(Cut::Fin);
+        // The cut drops this body.
+        std::future::pending::<()>().await;
+    }
+    std::io::Error::other("the answer was torn on command")
 }
 
 /// Returns once what was given to the connection has left, or can't any more.

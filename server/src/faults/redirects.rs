@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use crate::http::caller::Caller;
 use crate::journal::{Faulted, Recorded};
 use crate::workspace::Workspace;
 
@@ -19,16 +20,27 @@ pub(crate) struct Redirects(Mutex<Given>);
 #[derive(Debug, Default)]
 struct Given {
     count: u64,
-    given: VecDeque<(u64, Weak<Workspace>, Faulted)>,
+    given: VecDeque<Redirect>,
+}
+
+/// A redirect that was given.
+#[derive(Debug, Clone)]
+struct Redirect {
+    number: u64,
+    workspace: Weak<Workspace>,
+    /// The journal's generation that it belongs to.
+    generation: u64,
+    faulted: Faulted,
 }
 
 impl Redirects {
-    /// `target` with a mark that leads back to `workspace` and what it was told of the fault.
-    pub(crate) fn mark(&self, target: &str, workspace: &Arc<Workspace>, faulted: Faulted) -> String {
+    /// `target` with a mark that leads back to the workspace of `caller` and what it was told of the fault.
+    pub(crate) fn mark(&self, target: &str, caller: &Caller, faulted: Faulted) -> String {
         let mut given = self.lock();
         given.count += 1;
         let number = given.count;
-        given.given.push_back((number, Arc::downgrade(workspace), faulted));
+        let (workspace, generation) = (Arc::downgrade(&caller.workspace), caller.generation);
+        given.given.push_back(Redirect { number, workspace, generation, faulted });
         if given.given.len() > MOST {
             given.given.pop_front();
         }
@@ -38,24 +50,20 @@ impl Redirects {
         format!("{before}{joint}{MARK}={number}{fragment}")
     }
 
-    /// Notes in the journal of the workspace that a redirect came from that a request with that `query` follows it.
+    /// Notes in the journal of the workspace that a redirect came from that a request with that `query` follows it,
+    /// unless the journal was cleared meanwhile.
     pub(crate) fn note(&self, query: Option<&str>, has_key: bool) {
         // Nearly no request has a query that ends so.
         let Some((_, number)) = query.and_then(|query| query.rsplit_once(MARK)) else { return };
         let Some(number) = number.strip_prefix('=').and_then(|number| number.parse::<u64>().ok()) else {
             return;
         };
-        let found = self
-            .lock()
-            .given
-            .iter()
-            .find(|(known, ..)| *known == number)
-            .map(|(_, workspace, faulted)| (workspace.clone(), faulted.clone()));
-        let Some((workspace, mut faulted)) = found else { return };
+        let found = self.lock().given.iter().find(|given| given.number == number).cloned();
+        let Some(Redirect { workspace, generation, mut faulted, .. }) = found else { return };
         if let Some(workspace) = workspace.upgrade() {
             let with = if has_key { "with an API key" } else { "without an API key" };
             faulted.reason = Some(format!("the redirect was followed {with}"));
-            workspace.journal.write(workspace.clock.now(), Recorded::Fault(Box::new(faulted)));
+            workspace.journal.write_in(generation, workspace.clock.now(), Recorded::Fault(Box::new(faulted)));
         }
     }
 

@@ -1,7 +1,6 @@
 //! The edge around handlers: what faults do to a request and to its answer.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -9,12 +8,14 @@ use axum::http::header::{CONTENT_LENGTH, HOST, LOCATION};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use pantheon_core::Timestamp;
 
 use super::act::{self, About};
-use super::pace::{self, Pace};
-use super::verb::{How, Redirect};
+use super::pace::{self, Length, Pace};
+use super::verb::{How, Redirect, Stall};
+use super::waits::Waiter;
 use super::{Firing, Match, Phase, Tallies, Verb};
-use crate::connection::{Connection, Cut};
+use crate::connection::Cut;
 use crate::http::body;
 use crate::http::caller::Caller;
 use crate::in_progress::Progress;
@@ -34,6 +35,9 @@ pub(crate) struct Exchange {
     is_torn: bool,
     /// The fault that the answer is not what it would have been for.
     touched: Option<String>,
+    /// The stream that it has opened.
+    stream_id: Option<String>,
+    waiter: Waiter,
 }
 
 /// What becomes of a request before its handler.
@@ -53,6 +57,18 @@ pub(crate) enum End {
     Cut(Cut),
     /// It stays open and silent.
     Silent,
+    /// It is cut, since the workspace was reset meanwhile.
+    Reset,
+}
+
+impl End {
+    /// Why no answer comes, as the journal tells it.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Self::Cut(_) | Self::Silent => "no answer left: a fault",
+            Self::Reset => "no answer left: the workspace was reset",
+        }
+    }
 }
 
 /// What the faults at one point have come to.
@@ -75,6 +91,8 @@ impl Exchange {
         let session_id = segments.next().filter(|first| *first == "sessions").and_then(|_| segments.next());
         let run_id = segments.next().filter(|next| *next == "runs").and_then(|_| segments.next());
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+        let ending = caller.workspace.ending(caller.epoch());
+        let waiter = Waiter::new(Arc::clone(&caller.workspace), caller.connection.clone(), ending);
         Some(Self {
             caller: caller.clone(),
             route,
@@ -86,6 +104,8 @@ impl Exchange {
             pace: None,
             is_torn: false,
             touched: None,
+            stream_id: None,
+            waiter,
         })
     }
 
@@ -124,6 +144,7 @@ impl Exchange {
         self.caller.learn(|learned| {
             self.session_id = learned.session_id.clone().or(self.session_id.take());
             self.run_id = learned.run_id.clone().or(self.run_id.take());
+            self.stream_id = learned.stream.as_ref().map(|(id, _)| id.clone());
         });
         let firing = self.fire(Phase::AfterCommit);
         match self.happen(firing).await {
@@ -144,16 +165,23 @@ impl Exchange {
             headers.insert(CONTENT_LENGTH, HeaderValue::from(bytes.len()));
         }
         let leaves = if self.is_torn { bytes.slice(..bytes.len() / 2) } else { bytes.clone() };
-        self.stream(Body::from(leaves))
+        self.leaving(Length::Told, Body::from(leaves))
     }
 
-    /// `body`, of unknown length, as it is to leave.
-    pub(crate) fn stream(&mut self, mut body: Body) -> Body {
-        if let Some(pace) = self.pace.take() {
-            let workspace = Arc::clone(&self.caller.workspace);
-            body = pace::paced(workspace, self.caller.connection.clone(), pace, body);
+    /// The body of a stream as it is to leave.
+    pub(crate) fn stream(&mut self, body: Body) -> Body {
+        if let (Some(_), Some(stream_id)) = (&self.pace, &self.stream_id) {
+            self.caller.workspace.streams.pace(stream_id);
         }
-        if self.is_torn { pace::torn(self.caller.connection.clone(), body) } else { body }
+        self.leaving(Length::Open, body)
+    }
+
+    fn leaving(&mut self, length: Length, mut body: Body) -> Body {
+        let connection = || self.caller.connection.clone();
+        if let Some(pace) = self.pace.take() {
+            body = pace::paced(self.waiter.another(), connection(), pace, length, body);
+        }
+        if self.is_torn { pace::torn(connection(), body) } else { body }
     }
 
     /// Whether of a stream nothing but its headers is to leave.
@@ -167,12 +195,13 @@ impl Exchange {
     }
 
     fn fire(&self, phase: Phase) -> Vec<Firing> {
-        let workspace = &self.caller.workspace;
         let at = Match::Request { route: self.route, phase };
-        workspace.faults.fire(at, &mut Tallies::default(), workspace.clock.now())
+        self.caller.workspace.meet(self.caller.epoch(), at, &mut Tallies::default())
     }
 
     async fn happen(&mut self, firing: Vec<Firing>) -> Turn {
+        // From now on until it has its answer, an advance goes from wait to wait with it.
+        self.waiter.moves();
         for firing in firing {
             let fault = Arc::clone(&firing.fault);
             if let Verb::Act(act) = &fault.verb {
@@ -202,14 +231,16 @@ impl Exchange {
                         (How::Rst, _) => return Turn::Over(End::Cut(Cut::Rst)),
                     }
                 }
-                Verb::Stall(stall) => match stall.span {
-                    Some(span) => self.wait(&firing, span).await,
-                    None => {
-                        self.touched = Some(fault.id.clone());
-                        return Turn::Over(End::Silent);
+                Verb::Stall(Stall { span: None, .. }) => {
+                    self.touched = Some(fault.id.clone());
+                    return Turn::Over(End::Silent);
+                }
+                Verb::Stall(Stall { span: Some(span), .. }) | Verb::Delay(span) => {
+                    let due = self.waiter.now().after(*span);
+                    if !self.waiter.wait(&fault.id, due).await {
+                        return Turn::Over(End::Reset);
                     }
-                },
-                Verb::Delay(span) => self.wait(&firing, *span).await,
+                }
                 Verb::Dribble(dribble) => {
                     self.pace = Some(Pace { dribble: *dribble, fault_id: fault.id.clone() });
                 }
@@ -227,7 +258,7 @@ impl Exchange {
 
     fn act(&self, firing: &Firing, act: &super::verb::Act) {
         let about = About { session_id: self.session_id.as_deref(), run_id: self.run_id.as_deref() };
-        match act::carry_out(&self.caller.workspace, act, about) {
+        match act::carry_out(&self.caller.workspace, self.caller.epoch(), act, about) {
             Ok(()) => self.journal(firing, None),
             Err(reason) => {
                 self.caller.workspace.faults.skip(firing);
@@ -236,15 +267,9 @@ impl Exchange {
         }
     }
 
-    async fn wait(&self, firing: &Firing, span: Duration) {
-        let workspace = &self.caller.workspace;
-        let now = workspace.clock.now();
-        workspace.faults.waits.sleep(&workspace.clock, &firing.fault.id, now, span).await;
-    }
-
     fn redirect(&self, firing: &Firing, redirect: &Redirect) -> Response {
         let target = redirect.target(self.host.as_deref(), &self.path);
-        let target = self.caller.redirects.mark(&target, &self.caller.workspace, self.faulted(firing, None));
+        let target = self.caller.redirects.mark(&target, &self.caller, self.faulted(firing, None));
         let mut response = redirect.status.into_response();
         if let Ok(location) = HeaderValue::from_str(&target) {
             response.headers_mut().insert(LOCATION, location);
@@ -253,9 +278,8 @@ impl Exchange {
     }
 
     fn journal(&self, firing: &Firing, reason: Option<String>) {
-        let workspace = &self.caller.workspace;
-        let faulted = self.faulted(firing, reason);
-        workspace.journal.write(workspace.clock.now(), Recorded::Fault(Box::new(faulted)));
+        let recorded = Recorded::Fault(Box::new(self.faulted(firing, reason)));
+        self.caller.workspace.record(self.caller.epoch(), recorded);
     }
 
     fn faulted(&self, firing: &Firing, reason: Option<String>) -> Faulted {
@@ -270,29 +294,34 @@ impl Exchange {
         }
     }
 
-    /// Ends the exchange without an answer. Returns only where there is no connection to end, or at shutdown.
-    pub(crate) async fn end(&self, end: End) -> Response {
-        if let Some(connection) = &self.caller.connection {
-            carry_out(connection, end, self.caller.shutdown.requested()).await;
+    /// Ends the exchange without an answer. Returns only where there is no connection to end.
+    pub(crate) async fn end(&mut self, end: End) -> Response {
+        if let Some(connection) = self.caller.connection.clone() {
+            // An answer before this one on the same connection arrives.
+            pace::flushed(Some(&connection)).await;
+            connection.cut(match end {
+                End::Cut(how) => how,
+                End::Reset => Cut::Fin,
+                End::Silent => {
+                    self.be_silent().await;
+                    Cut::Fin
+                }
+            });
+            // The cut drops this future.
+            std::future::pending::<()>().await;
         }
         // Nobody reads this: the connection has been cut.
         StatusCode::SERVICE_UNAVAILABLE.into_response()
     }
-}
 
-/// Cuts `connection`, or holds it open until `shutdown`.
-async fn carry_out(connection: &Connection, end: End, shutdown: impl Future<Output = ()>) {
-    // An answer before this one on the same connection arrives.
-    pace::flushed(Some(connection)).await;
-    match end {
-        End::Cut(how) => connection.cut(how),
-        End::Silent => {
-            shutdown.await;
-            connection.cut(Cut::Fin);
+    /// Returns at shutdown, and when the workspace is reset.
+    async fn be_silent(&mut self) {
+        let fault_id = self.touched.as_deref().unwrap_or_default();
+        tokio::select! {
+            _ = self.waiter.wait(fault_id, Timestamp::MAX) => {}
+            () = self.caller.shutdown.requested() => {}
         }
     }
-    // The cut drops this future.
-    std::future::pending::<()>().await;
 }
 
 impl super::Fault {

@@ -1,4 +1,4 @@
-//! The edge of a stream: what faults make of its opening and of its frames.
+//! The edge of a stream: what faults make of its frames.
 //!
 //! What is to be sent stands in a queue of [`Op`]s. A frame of the log goes in as one, comes out as what faults make
 //! of it, and the stream carries that out. What a fault puts in is never met by another.
@@ -7,10 +7,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::HeaderValue;
-use axum::http::header::{HOST, LOCATION};
-use axum::http::{HeaderMap, Uri};
-use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use pantheon_core::Timestamp;
 use pantheon_core::log::Then;
@@ -58,8 +54,8 @@ pub(crate) enum Op {
 /// What faults have made of one stream so far.
 #[derive(Debug, Default)]
 pub(crate) struct StreamFaults {
-    queue: VecDeque<Op>,
-    tallies: Tallies,
+    pub(super) queue: VecDeque<Op>,
+    pub(super) tallies: Tallies,
     reframe: Option<Box<Reframe>>,
     pace: Option<Pace>,
     due: Option<Timestamp>,
@@ -71,77 +67,13 @@ pub(crate) struct StreamFaults {
 /// Whose frames they are.
 pub(crate) struct Whose<'a> {
     pub(crate) workspace: &'a Arc<Workspace>,
+    /// The world that they come from.
+    pub(crate) epoch: u64,
     pub(crate) session: SessionIx,
     pub(crate) session_id: &'a str,
     pub(crate) stream_id: &'a str,
     /// The last durable event that the client was sent.
     pub(crate) sequence: u32,
-}
-
-/// What the faults at the opening of a stream have come to.
-#[derive(Debug, Default)]
-pub(crate) struct Opening {
-    firing: Vec<Firing>,
-    faults: StreamFaults,
-}
-
-impl Opening {
-    /// Meets the faults that are armed at the opening of a stream.
-    pub(crate) fn of(workspace: &Workspace, resumed: bool) -> Self {
-        let mut faults = StreamFaults::default();
-        if !workspace.faults.at_openings() {
-            return Self::default();
-        }
-        let at = Match::Open { resumed };
-        let firing = workspace.faults.fire(at, &mut faults.tallies, workspace.clock.now());
-        Self { firing, faults }
-    }
-
-    /// Whether live start-up fails: durable events only (SSE-7).
-    pub(crate) fn is_live(&self) -> bool {
-        !self.firing.iter().any(|firing| firing.fault.verb == Verb::LiveUnavailable)
-    }
-
-    /// The answer that sends the client elsewhere, if there is to be one.
-    pub(crate) fn redirect(
-        &self,
-        caller: &Caller,
-        session_id: &str,
-        headers: &HeaderMap,
-        uri: &Uri,
-    ) -> Option<Response> {
-        let (firing, redirect) = self.firing.iter().find_map(|firing| {
-            if let Verb::Redirect(redirect) = &firing.fault.verb { Some((firing, redirect)) } else { None }
-        })?;
-        let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-        let faulted = Faulted {
-            fault_id: firing.fault.id.clone(),
-            verb: firing.fault.verb.name(),
-            session_id: Some(session_id.to_owned()),
-            ..Faulted::default()
-        };
-        let workspace = &caller.workspace;
-        workspace.journal.write(workspace.clock.now(), Recorded::Fault(Box::new(faulted.clone())));
-        let target = caller.redirects.mark(
-            &redirect.target(host, uri.path_and_query().map_or("/", |path| path.as_str())),
-            workspace,
-            faulted,
-        );
-        let mut response = redirect.status.into_response();
-        if let Ok(location) = HeaderValue::from_str(&target) {
-            response.headers_mut().insert(LOCATION, location);
-        }
-        Some(response)
-    }
-
-    /// What the stream begins with.
-    pub(crate) fn begin(mut self) -> StreamFaults {
-        if !self.firing.is_empty() {
-            self.faults.queue.push_back(Op::Flush);
-        }
-        self.faults.queue.extend(self.firing.into_iter().map(|firing| Op::Fire(firing, None)));
-        self.faults
-    }
 }
 
 impl StreamFaults {
@@ -217,7 +149,7 @@ impl StreamFaults {
         let Some(event_type) = frame.event_type() else { return Vec::new() };
         let has = |inside| frame::place(&frame.0, inside).is_some();
         let at = Match::Event { event_type, side, has: &has };
-        whose.workspace.faults.fire(at, &mut self.tallies, whose.workspace.clock.now())
+        whose.workspace.meet(whose.epoch, at, &mut self.tallies)
     }
 
     /// The frame as the faults within it have it.
@@ -256,7 +188,7 @@ impl StreamFaults {
         if let Verb::Act(act) = &fault.verb {
             let run_id = frame.and_then(Frame::run_id);
             let about = About { session_id: Some(whose.session_id), run_id: run_id.as_deref() };
-            match act::carry_out(whose.workspace, act, about) {
+            match act::carry_out(whose.workspace, whose.epoch, act, about) {
                 Ok(()) => journal(firing, frame, whose, None),
                 Err(reason) => {
                     whose.workspace.faults.skip(firing);
@@ -271,6 +203,7 @@ impl StreamFaults {
             Verb::Stall(stall) => vec![Op::Hold(fault.id.clone(), stall.span)],
             Verb::Dribble(dribble) => {
                 self.pace = Some(Pace { dribble: *dribble, fault_id: fault.id.clone() });
+                whose.workspace.streams.pace(whose.stream_id);
                 Vec::new()
             }
             Verb::Close(close) => vec![Op::Close(close.how)],
@@ -284,7 +217,9 @@ impl StreamFaults {
                 self.reframe = Some(reframe.clone());
                 Vec::new()
             }
-            Verb::Insert(insert) => vec![Op::Send(inserted(insert, whose), None)],
+            Verb::Insert(insert) => {
+                inserted(insert, whose).map(|bytes| Op::Send(bytes, None)).into_iter().collect()
+            }
             Verb::LiveUnavailable | Verb::Redirect(_) | Verb::Respond(_) | Verb::Act(_) => Vec::new(),
         };
         journal_bytes(&ops, whose);
@@ -294,11 +229,11 @@ impl StreamFaults {
     /// The last `count` durable events that the client has, again.
     fn rewound(&mut self, count: u32, whose: &Whose<'_>) -> Vec<Op> {
         let first = whose.sequence.saturating_sub(count) + 1;
-        let frames: Vec<Bytes> = whose.workspace.look(|world, _| {
+        let frames: Option<Vec<Bytes>> = whose.workspace.look_at(whose.epoch, |world| {
             let log = world.session_at(whose.session).map(|session| &session.log);
             (first..=whose.sequence).filter_map(|sequence| log?.frame(sequence)).collect()
         });
-        frames.into_iter().flat_map(|frame| self.sent(&Frame(frame), None, None)).collect()
+        frames.into_iter().flatten().flat_map(|frame| self.sent(&Frame(frame), None, None)).collect()
     }
 
     /// `frame` as it is written on this stream.
@@ -347,34 +282,40 @@ fn broken_off(firing: &Firing) -> Option<(Inside, Op)> {
 
 /// The cursor that `after` stands for: its own, unless a fault has inserted it.
 pub(crate) fn cursor(
-    workspace: &Arc<Workspace>,
+    caller: &Caller,
     session: SessionIx,
     session_id: &str,
     after: Option<String>,
 ) -> Option<String> {
-    match workspace.faults.cursor(session_id, after.as_deref()?) {
+    match caller.workspace.faults.cursor(session_id, after.as_deref()?) {
         Some(0) => None,
-        Some(sequence) => Some(workspace.look(|world, _| world.event_id_at(session, sequence))),
+        // Where the world is gone, so is the stream that it would be for.
+        Some(sequence) => {
+            caller.workspace.look_at(caller.epoch(), |world| world.event_id_at(session, sequence))
+        }
         None => after,
     }
 }
 
-/// The bytes that `insert` stands for here; the cursors in them stand for this place from now on.
-fn inserted(insert: &Insert, whose: &Whose<'_>) -> Bytes {
-    let id = |sequence| whose.workspace.look(|world, _| world.event_id_at(whose.session, sequence));
-    let mut raw = Vec::new();
-    for part in &insert.parts {
-        match part {
-            Part::Bytes(bytes) => raw.extend_from_slice(bytes),
-            Part::LastEventId if whose.sequence == 0 => {}
-            Part::LastEventId => raw.extend_from_slice(id(whose.sequence).as_bytes()),
-            Part::NextEventId => raw.extend_from_slice(id(whose.sequence + 1).as_bytes()),
+/// The bytes that `insert` stands for here; the cursors in them stand for this place from now on. None where the
+/// session is gone.
+fn inserted(insert: &Insert, whose: &Whose<'_>) -> Option<Bytes> {
+    whose.workspace.look_at(whose.epoch, |world| {
+        let id = |sequence| world.event_id_at(whose.session, sequence);
+        let mut raw = Vec::new();
+        for part in &insert.parts {
+            match part {
+                Part::Bytes(bytes) => raw.extend_from_slice(bytes),
+                Part::LastEventId if whose.sequence == 0 => {}
+                Part::LastEventId => raw.extend_from_slice(id(whose.sequence).as_bytes()),
+                Part::NextEventId => raw.extend_from_slice(id(whose.sequence + 1).as_bytes()),
+            }
         }
-    }
-    for cursor in frame::cursors(&raw) {
-        whose.workspace.faults.keep_cursor(whose.session_id, &cursor, whose.sequence);
-    }
-    raw.into()
+        for cursor in frame::cursors(&raw) {
+            whose.workspace.faults.keep_cursor(whose.session_id, &cursor, whose.sequence);
+        }
+        raw.into()
+    })
 }
 
 /// Writes down what a fault sends, where it sends something.
@@ -392,7 +333,7 @@ fn journal_bytes(ops: &[Op], whose: &Whose<'_>) {
 fn journal_sent(frame: Bytes, whose: &Whose<'_>) {
     let (stream_id, session_id) = (whose.stream_id.to_owned(), whose.session_id.to_owned());
     let entry = Recorded::Frame { stream_id, session_id, frame };
-    whose.workspace.journal.write(whose.workspace.clock.now(), entry);
+    whose.workspace.record(whose.epoch, entry);
 }
 
 fn journal(firing: &Firing, frame: Option<&Frame>, whose: &Whose<'_>, reason: Option<String>) {
@@ -408,5 +349,5 @@ fn journal(firing: &Firing, frame: Option<&Frame>, whose: &Whose<'_>, reason: Op
         stream_id: Some(whose.stream_id.to_owned()),
         reason,
     };
-    whose.workspace.journal.write(whose.workspace.clock.now(), Recorded::Fault(Box::new(faulted)));
+    whose.workspace.record(whose.epoch, Recorded::Fault(Box::new(faulted)));
 }

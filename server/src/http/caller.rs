@@ -25,6 +25,8 @@ pub(crate) struct Caller {
     pub(crate) workspace: Arc<Workspace>,
     /// The world that it met, to which all places that it learns belong.
     epoch: u64,
+    /// The journal's generation that it began in.
+    pub(crate) generation: u64,
     /// How answers show run ids.
     pub(crate) run_ids: RunIds,
     /// What handlers learn that the journal should tell.
@@ -64,10 +66,12 @@ impl Caller {
     /// 401, or 409 when there is no room for another workspace.
     pub(crate) fn of(mock: &Mock, request: &Request) -> Result<Self, ApiError> {
         let workspace = mock.workspace(&bearer(request.headers())?)?;
+        let generation = workspace.journal.generation();
         let (epoch, dashed) = workspace.look_in(|world, _| world.settings().variants.dashed_run_ids);
         Ok(Self {
             workspace,
             epoch,
+            generation,
             run_ids: RunIds { dashed },
             learned: Arc::default(),
             connection: request.extensions().get::<Connection>().cloned(),
@@ -75,6 +79,11 @@ impl Caller {
             shutdown: mock.shutdown().clone(),
             max_body: mock.options().max_body,
         })
+    }
+
+    /// The world that it met.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch
     }
 
     /// Carries out `command` in the world that the caller met.

@@ -71,6 +71,7 @@ pub(super) async fn edge(State(mock): State<Arc<Mock>>, mut request: Request, ne
     let entry = Entry {
         workspace: Arc::clone(&workspace),
         learned: Arc::clone(&caller.learned),
+        generation: caller.generation,
         connection: caller.connection.clone(),
         record: Some(record),
     };
@@ -82,7 +83,7 @@ pub(super) async fn edge(State(mock): State<Arc<Mock>>, mut request: Request, ne
             Met::Goes(request) => next.run(request).await,
             Met::Answered(response) => response,
             Met::Over(end) => {
-                entry.write(faults.touched(), None);
+                entry.write(end.reason(), faults.touched(), None);
                 return faults.end(end).await;
             }
         },
@@ -102,7 +103,7 @@ pub(super) async fn edge(State(mock): State<Arc<Mock>>, mut request: Request, ne
             dated(response, &request_id, now)
         }
         Err((end, lost)) => {
-            entry.write(faults.touched(), Some(&lost));
+            entry.write(end.reason(), faults.touched(), Some(&lost));
             let end = faults.end(end).await;
             drop(lost);
             end
@@ -115,19 +116,21 @@ struct Entry {
     workspace: Arc<Workspace>,
     learned: Arc<Mutex<Learned>>,
     connection: Option<Connection>,
+    /// The journal's generation that the request came in: it belongs into no other.
+    generation: u64,
     record: Option<journal::Request>,
 }
 
 impl Entry {
     /// Writes the entry of a request whose answer, if it had one, never left.
-    fn write(mut self, fault_id: Option<&str>, lost: Option<&Response>) {
+    fn write(mut self, reason: &'static str, fault_id: Option<&str>, lost: Option<&Response>) {
         let Some(mut record) = self.record.take() else { return };
         self.learn(&mut record);
         record.status = lost.map(Response::status);
         record.replayed = lost.is_some_and(is_replayed);
         record.fault_id = fault_id.map(str::to_owned);
-        record.reason = Some("no answer left: a fault");
-        self.workspace.journal.write(self.workspace.clock.now(), Recorded::Request(Box::new(record)));
+        record.reason = Some(reason);
+        self.tell(self.workspace.clock.now(), Recorded::Request(Box::new(record)));
     }
 
     /// Writes the entry of a request with its answer; returns the answer as it is to leave.
@@ -155,16 +158,20 @@ impl Entry {
                 connection: self.connection.take(),
             };
             let response = response.map(|rest| leaving.carrying(rest, body.len()));
-            self.workspace.journal.write(now, Recorded::Request(Box::new(record)));
+            self.tell(now, Recorded::Request(Box::new(record)));
             return (response, now);
         };
         let opened = Opened { request: record, stream_id, last_event_id };
-        self.workspace.journal.write(now, Recorded::StreamOpen(Box::new(opened)));
+        self.tell(now, Recorded::StreamOpen(Box::new(opened)));
         let response = match faults {
             Some(faults) => response.map(|body| faults.stream(if is_torn { Body::empty() } else { body })),
             None => response,
         };
         (response, now)
+    }
+
+    fn tell(&self, at: Timestamp, recorded: Recorded) {
+        self.workspace.journal.write_in(self.generation, at, recorded);
     }
 
     /// Adds what the handler has learned; returns the stream that it opened.
@@ -183,7 +190,7 @@ impl Drop for Entry {
         if let Some(mut record) = self.record.take() {
             self.learn(&mut record);
             record.reason = Some("no answer left: the client ended the connection");
-            self.workspace.journal.write(self.workspace.clock.now(), Recorded::Request(Box::new(record)));
+            self.tell(self.workspace.clock.now(), Recorded::Request(Box::new(record)));
         }
     }
 }

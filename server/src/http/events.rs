@@ -10,7 +10,7 @@ use super::caller::{Caller, Ids};
 use super::page::Page;
 use super::{query, sessions};
 use crate::faults;
-use crate::faults::stream::Opening;
+use crate::faults::opening::Opening;
 use crate::stream::EventStream;
 
 /// Whether ephemeral events can come (SSE-7).
@@ -45,12 +45,12 @@ pub(super) async fn stream(
     let deltas =
         query::parsed(&uri, "event_deltas", "true or false", |text| text.parse().ok())?.unwrap_or(false);
     let workspace = std::sync::Arc::clone(&caller.workspace);
-    let cursor = faults::stream::cursor(&workspace, session, &session_id, after.clone());
-    let mut opened = workspace.open_stream(session, cursor.clone(), deltas)?;
-    let opening = Opening::of(&workspace, after.is_some());
+    let cursor = faults::stream::cursor(&caller, session, &session_id, after.clone());
+    let mut opened = workspace.open_stream(caller.epoch(), session, cursor.clone(), deltas)?;
+    let opening = Opening::of(&caller, after.is_some());
     if !opening.is_live() {
         workspace.close_stream(opened.stream, opened.epoch);
-        opened = workspace.open_stream(session, cursor, false)?;
+        opened = workspace.open_stream(caller.epoch(), session, cursor, false)?;
     }
     let is_live = opening.is_live();
     if let Some(elsewhere) = opening.redirect(&caller, &session_id, &headers, &uri) {
@@ -58,16 +58,23 @@ pub(super) async fn stream(
         return Ok(elsewhere);
     }
     let connection = caller.connection.clone();
-    let stream = EventStream::new(workspace, session, session_id, opened, connection, opening);
+    let stream =
+        EventStream::new(workspace, session, session_id, opened, connection, caller.generation, opening);
     caller.learn(|learned| learned.stream = Some((stream.id().to_owned(), after)));
 
     Ok(event_stream(Body::from_stream(stream.bytes(caller.shutdown)), is_live))
 }
 
 /// What a stream would answer, without opening one: looking at a session begins no run (RUN-5).
-pub(super) async fn probe(caller: Caller, Ids(session): Ids<String>) -> Result<Response, ApiError> {
+/// Nothing goes wrong with it, and no fault counts it; but it says as `GET` would whether ephemeral events can come.
+pub(super) async fn probe(
+    caller: Caller,
+    Ids(session): Ids<String>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     sessions::find(&caller, &session)?;
-    Ok(event_stream(Body::empty(), true))
+    let is_live = Opening::would_be_live(&caller.workspace, last_event_id(&headers).is_some());
+    Ok(event_stream(Body::empty(), is_live))
 }
 
 /// `body` as an event stream, with or without ephemeral events (SSE-1, SSE-7).

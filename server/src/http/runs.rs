@@ -47,7 +47,7 @@ pub(super) async fn create(
     let Reply::RunQueued(run) = reply else { return Err(ApiError::unexpected(&reply)) };
     caller.learn(|learned| learned.run_id = Some(run.id.clone()));
     let answer = Answer::accepted(&wire::run::queued(&run, caller.run_ids)).replayed(replayed);
-    Ok(in_progress::until_sent(&caller.workspace, claim.filter(|_| !replayed), answer.into_response()))
+    Ok(in_progress::until_sent(&caller, claim.filter(|_| !replayed), answer.into_response()))
 }
 
 pub(super) async fn get(
@@ -77,7 +77,7 @@ pub(super) async fn resume(
     let (reply, replayed) = unwrap_replayed(reply);
     let Reply::Resumed(resumed) = reply else { return Err(ApiError::unexpected(&reply)) };
     let answer = Answer::accepted(&wire::run::resumed(&resumed, caller.run_ids)).replayed(replayed);
-    Ok(in_progress::until_sent(&caller.workspace, Some(claim).filter(|_| !replayed), answer.into_response()))
+    Ok(in_progress::until_sent(&caller, Some(claim).filter(|_| !replayed), answer.into_response()))
 }
 
 pub(super) async fn cancel(

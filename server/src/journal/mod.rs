@@ -77,8 +77,19 @@ impl Journal {
 
     /// Writes an entry; `at` is what the workspace's clock shows.
     pub fn write(&self, at: Timestamp, recorded: Recorded) {
-        let elapsed_ms = self.elapsed_ms();
+        self.append(&mut self.ring(), at, recorded);
+    }
+
+    /// Writes an entry of what began in that generation, unless the journal was cleared since.
+    pub fn write_in(&self, generation: u64, at: Timestamp, recorded: Recorded) {
         let mut ring = self.ring();
+        if ring.cleared == generation {
+            self.append(&mut ring, at, recorded);
+        }
+    }
+
+    fn append(&self, ring: &mut Ring, at: Timestamp, recorded: Recorded) {
+        let elapsed_ms = self.elapsed_ms();
         ring.newest += 1;
         let entry = Entry { seq: ring.newest, at, elapsed_ms, moment: self.moments.next(), recorded };
         ring.bytes += entry.weight();

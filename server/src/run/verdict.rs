@@ -117,7 +117,7 @@ fn notes(workspace: &Arc<Workspace>) -> Vec<String> {
         })
         .collect();
     let waits =
-        workspace.look(|world, _| world.next_deadline()).into_iter().chain(workspace.faults.waits.next());
+        workspace.look(|world, _| world.next_deadline()).into_iter().chain(workspace.faults.waits.next(now));
     if workspace.clock.mode() == Mode::Virtual
         && let Some(due) = waits.min()
     {

@@ -9,29 +9,33 @@ mod registry;
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_stream::stream;
 use bytes::Bytes;
 use futures_core::Stream;
-use pantheon_core::Timestamp;
 use pantheon_core::id::Ids;
 use pantheon_core::log::Then;
 use pantheon_core::session::SessionIx;
+use pantheon_core::{Timestamp, World};
 use tokio::sync::watch;
 
 pub(crate) use order::{End, Order};
 pub use registry::{OpenStream, Registry};
 
 use crate::connection::{Connection, Cut, Shutdown};
+use crate::faults::Waiter;
+use crate::faults::opening::Opening;
 use crate::faults::pace::flushed;
-use crate::faults::stream::{Op, Opening, StreamFaults, Whose};
+use crate::faults::stream::{Op, StreamFaults, Whose};
 use crate::faults::verb::How;
 use crate::journal::{Closed, Recorded};
 use crate::workspace::{Opened, Workspace};
 
 /// How much goes out in one piece at most, whole frames aside.
 const PIECE_BYTES: usize = 64 * 1024;
+
+/// Why a stream ends whose world is gone.
+const RESET: &str = "server: the workspace was reset";
 
 /// Whether a stream goes on.
 enum Goes {
@@ -57,6 +61,7 @@ pub struct EventStream {
     /// What makes the ids of its events.
     ids: Ids,
     faults: StreamFaults,
+    waiter: Waiter,
     /// Why it ended, once it has; a stream that is dropped before was left by its client.
     ended: Option<&'static str>,
 }
@@ -69,6 +74,7 @@ impl EventStream {
         session_id: String,
         opened: Opened,
         connection: Option<Connection>,
+        generation: u64,
         opening: Opening,
     ) -> Self {
         let started = workspace.clock.now();
@@ -83,7 +89,8 @@ impl EventStream {
         );
         let orders = handle.orders();
         let journals_frames = workspace.change_setup(|setup| setup.journals_frames());
-        let generation = workspace.journal.generation();
+        // A head closes with its world.
+        let waiter = Waiter::new(Arc::clone(&workspace), handle.connection().cloned(), opened.head.clone());
         Self {
             workspace,
             session,
@@ -95,6 +102,7 @@ impl EventStream {
             generation,
             ids,
             faults: opening.begin(),
+            waiter,
             ended: None,
         }
     }
@@ -120,7 +128,7 @@ impl EventStream {
                     None => {
                         self.opened.head.mark_unchanged();
                         let Some((read, then)) = self.read() else {
-                            self.end("server: the workspace was reset");
+                            self.end(RESET);
                             break;
                         };
                         if !read.is_empty() {
@@ -134,8 +142,7 @@ impl EventStream {
                     Goes::Over => break,
                     Goes::Resync(reason) => {
                         self.end(reason);
-                        let resync = self.resync();
-                        yield Ok(resync);
+                        yield Ok(self.resync());
                         break;
                     }
                 }
@@ -170,6 +177,7 @@ impl EventStream {
     fn next_op(&mut self) -> Option<Op> {
         let whose = Whose {
             workspace: &self.workspace,
+            epoch: self.opened.epoch,
             session: self.session,
             session_id: &self.session_id,
             stream_id: &self.handle.id,
@@ -184,12 +192,13 @@ impl EventStream {
             Op::Flush => flushed(self.handle.connection()).await,
             Op::Hold(fault_id, span) => {
                 let from = self.workspace.clock.now();
-                return self.hold(&fault_id, from, span, shutdown).await;
+                let due = span.map_or(Timestamp::MAX, |span| from.after(span));
+                return self.hold(&fault_id, due, shutdown).await;
             }
             Op::Pause { is_first } => {
                 let pause = self.faults.pause(is_first, self.workspace.clock.now());
                 if let Some((fault_id, due)) = pause {
-                    return self.rest(&fault_id, due, Some(Duration::ZERO), shutdown).await;
+                    return self.rest(&fault_id, due, shutdown).await;
                 }
             }
             Op::Close(how) => {
@@ -205,46 +214,29 @@ impl EventStream {
     }
 
     /// Is silent as a fault says; the keep-alives of that time don't come.
-    async fn hold(
-        &mut self,
-        fault_id: &str,
-        from: Timestamp,
-        span: Option<Duration>,
-        shutdown: &Shutdown,
-    ) -> Goes {
-        let goes = self.rest(fault_id, from, span, shutdown).await;
-        let over = span.map_or(Timestamp::MAX, |span| from.after(span));
-        self.workspace.restart_silence(self.handle.place(), over.min(self.workspace.clock.now()));
+    async fn hold(&mut self, fault_id: &str, due: Timestamp, shutdown: &Shutdown) -> Goes {
+        let goes = self.rest(fault_id, due, shutdown).await;
+        self.workspace.restart_silence(self.handle.place(), due.min(self.workspace.clock.now()));
         goes
     }
 
-    /// Sends nothing until `span` after `from`, or for ever, unless it is told otherwise.
-    async fn rest(
-        &mut self,
-        fault_id: &str,
-        from: Timestamp,
-        span: Option<Duration>,
-        shutdown: &Shutdown,
-    ) -> Goes {
+    /// Sends nothing until `due`, or for ever, unless it is told otherwise.
+    async fn rest(&mut self, fault_id: &str, due: Timestamp, shutdown: &Shutdown) -> Goes {
         // What the fault holds back is not due, so an order that stands is obeyed before it.
         if *self.orders.borrow_and_update() != Order::Go {
             return self.obey(shutdown).await;
         }
-        self.handle.hold(Some(span.map_or(Timestamp::MAX, |span| from.after(span))));
+        // In this order: who finds it held finds what it waits for.
+        self.waiter.begin(fault_id, due);
+        self.handle.hold(Some(due));
         self.workspace.streams.moved();
-        let Workspace { clock, faults, .. } = &*self.workspace;
-        let over = async {
-            match span {
-                Some(span) => faults.waits.sleep(clock, fault_id, from, span).await,
-                None => std::future::pending().await,
-            }
-        };
         let ended = tokio::select! {
-            () = over => None,
+            goes_on = self.waiter.over() => (!goes_on).then_some(RESET),
             ended = silence(&mut self.opened.head, &mut self.orders, shutdown) => ended,
         };
         self.handle.hold(None);
-        // The waiting has marked as seen what came meanwhile; it is read all the same, since reading comes first.
+        // From now on its handle tells of it.
+        self.waiter.rests();
         if let Some(reason) = ended {
             self.end(reason);
             return Goes::Over;
@@ -305,9 +297,9 @@ impl EventStream {
         let are_met = self.faults.are_met(&self.workspace);
         // Frame by frame, so that what faults do to one is done before the next is read.
         let most_bytes = if are_met { 1 } else { PIECE_BYTES };
-        let (read, now) = self.workspace.read_stream(stream, epoch, most_bytes)?;
+        let read = self.workspace.read_stream(stream, epoch, most_bytes)?;
         if self.journals_frames && !read.bytes.is_empty() {
-            self.journal_frames(&read.bytes, now);
+            self.journal_frames(&read.bytes);
         }
         if are_met {
             self.faults.take(frames(&read.bytes), read.sequence, read.then);
@@ -337,15 +329,18 @@ impl EventStream {
     }
 
     fn resync(&self) -> Bytes {
-        let frame = self.workspace.look(|world, now| world.resync_frame(self.session, now));
+        let now = self.workspace.clock.now();
+        let frame = |world: &World| world.resync_frame(self.session, now);
+        // Where the world is gone, nothing is left to say.
+        let frame = self.workspace.look_at(self.opened.epoch, frame).unwrap_or_default();
         self.handle.sent(frame.len(), self.handle.sequence());
         frame
     }
 
-    fn journal_frames(&self, bytes: &Bytes, now: Timestamp) {
+    fn journal_frames(&self, bytes: &Bytes) {
         for frame in frames(bytes) {
             let (stream_id, session_id) = (self.handle.id.clone(), self.session_id.clone());
-            self.workspace.journal.write(now, Recorded::Frame { stream_id, session_id, frame });
+            self.workspace.record(self.opened.epoch, Recorded::Frame { stream_id, session_id, frame });
         }
     }
 }
@@ -353,24 +348,24 @@ impl EventStream {
 impl Drop for EventStream {
     fn drop(&mut self) {
         let Opened { stream, epoch, .. } = self.opened;
+        let lives = self.workspace.epoch() == epoch;
         self.workspace.close_stream(stream, epoch);
         self.workspace.streams.close(&self.handle);
-        if self.workspace.journal.generation() != self.generation {
-            return;
-        }
         let sequence = Some(self.handle.sequence()).filter(|sequence| *sequence > 0);
         let last_event_id = sequence.map(|sequence| self.session.event_id(self.ids, sequence));
         // Where its client doesn't read, it is cut from outside.
         let told = self.handle.order().end().map(End::reason);
+        let unasked = if lives { "client: the connection ended" } else { RESET };
         let closed = Closed {
             stream_id: self.handle.id.clone(),
             session_id: std::mem::take(&mut self.session_id),
             events: self.handle.events(),
             bytes: self.handle.bytes(),
             last_event_id,
-            reason: self.ended.or(told).unwrap_or("client: the connection ended"),
+            reason: self.ended.or(told).unwrap_or(unasked),
         };
-        self.workspace.journal.write(self.workspace.clock.now(), Recorded::StreamClose(Box::new(closed)));
+        let (journal, now) = (&self.workspace.journal, self.workspace.clock.now());
+        journal.write_in(self.generation, now, Recorded::StreamClose(Box::new(closed)));
     }
 }
 
@@ -384,7 +379,7 @@ async fn silence(
     tokio::select! {
         // The sender lives as long as the handle.
         _ = orders.changed() => None,
-        () = gone => Some("server: the workspace was reset"),
+        () = gone => Some(RESET),
         () = shutdown.requested() => Some("server: shutdown"),
     }
 }

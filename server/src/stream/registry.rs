@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use pantheon_core::Timestamp;
 use pantheon_core::stream::StreamIx;
 use tokio::sync::watch;
 
 use super::Order;
-use crate::clock::pause_real;
 use crate::connection::Connection;
 
 /// The open streams of a workspace.
@@ -55,6 +53,8 @@ pub struct OpenStream {
     held_until: AtomicI64,
     /// What it is told from outside.
     order: watch::Sender<Order>,
+    /// Whether a fault sends what comes in pieces.
+    paced: AtomicBool,
 }
 
 impl Registry {
@@ -86,6 +86,7 @@ impl Registry {
             waiting: AtomicBool::new(false),
             held_until: AtomicI64::new(0),
             order: watch::Sender::default(),
+            paced: AtomicBool::new(false),
         });
         open.streams.insert(number, Arc::clone(&stream));
         stream
@@ -127,19 +128,22 @@ impl Registry {
         self.lock().streams.values().find(|stream| stream.place() == place).map(|stream| stream.id.clone())
     }
 
-    /// Returns once `is_so`, which is looked at whenever a stream has moved.
-    pub(crate) async fn until(&self, is_so: impl Fn() -> bool) {
-        /// How soon it is looked at again although no stream has told of itself: a client that stops to read is
-        /// noticed by its connection alone.
-        const LOOK_AGAIN: Duration = Duration::from_millis(1);
-        let mut moves = self.moves.subscribe();
-        while !is_so() {
-            tokio::select! {
-                // The sender lives as long as self.
-                _ = moves.changed() => {}
-                () = pause_real(LOOK_AGAIN) => {}
-            }
+    /// The places of those that a fault sends in pieces: when each of their keep-alives comes matters to the next.
+    pub(crate) fn paced(&self) -> Vec<(StreamIx, u64)> {
+        let open = self.lock();
+        open.streams.values().filter(|stream| stream.is_paced()).map(|stream| stream.place()).collect()
+    }
+
+    /// From now on a fault sends the stream of that id in pieces.
+    pub(crate) fn pace(&self, id: &str) {
+        if let Some(stream) = self.lock().streams.values().find(|stream| stream.id == id) {
+            stream.pace();
         }
+    }
+
+    /// Hears when a stream begins to wait, or closes.
+    pub(crate) fn moves(&self) -> watch::Receiver<()> {
+        self.moves.subscribe()
     }
 
     /// Whether `stream` is still open.
@@ -177,7 +181,17 @@ impl OpenStream {
 
     /// Whether a fault keeps it silent beyond `now`.
     pub(crate) fn is_held(&self, now: Timestamp) -> bool {
-        self.held_until.load(Ordering::Acquire) > now.as_millis()
+        let until = self.held_until.load(Ordering::Acquire);
+        until > now.as_millis() || until == Timestamp::MAX.as_millis()
+    }
+
+    /// From now on a fault sends what comes in pieces.
+    pub(super) fn pace(&self) {
+        self.paced.store(true, Ordering::Release);
+    }
+
+    fn is_paced(&self) -> bool {
+        self.paced.load(Ordering::Acquire)
     }
 
     /// Tells it how to behave; an end that it has been told to make stands.
@@ -206,7 +220,7 @@ impl OpenStream {
 
     /// Whether its bytes can't leave for now, or ever.
     pub(crate) fn is_stuck(&self) -> bool {
-        self.connection.as_ref().is_some_and(|c| c.is_closed() || c.is_write_blocked() || c.is_stalled())
+        self.connection.as_ref().is_some_and(Connection::is_stuck)
     }
 
     /// Its place, and the world that has it.

@@ -13,6 +13,8 @@ mod support;
 
 mod acts;
 mod requests;
+mod resets;
 mod semantics;
 mod streams;
+mod waits;
 mod wire;

@@ -173,7 +173,8 @@ impl World {
         self.streams.iter().filter_map(|(ix, _)| self.keep_alive_due(ix)).min()
     }
 
-    fn keep_alive_due(&self, ix: StreamIx) -> Option<Timestamp> {
+    /// When the next keep-alive of a stream is due, if all that has come so far is read; `None` where none comes.
+    pub fn keep_alive_due(&self, ix: StreamIx) -> Option<Timestamp> {
         let stream = self.streams.get(ix)?;
         let session = &self.sessions[stream.session.0 as usize];
         if self.settings.keep_alive.is_zero() || stream::ends(session, &stream.reader, self.settings.variants)
