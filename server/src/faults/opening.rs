@@ -61,6 +61,7 @@ impl Opening {
         caller.workspace.record(caller.epoch(), Recorded::Fault(Box::new(faulted.clone())));
         let target = caller.redirects.mark(
             &redirect.target(host, uri.path_and_query().map_or("/", |path| path.as_str())),
+            host,
             caller,
             faulted,
         );

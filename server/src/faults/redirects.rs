@@ -31,16 +31,25 @@ struct Redirect {
     /// The journal's generation that it belongs to.
     generation: u64,
     faulted: Faulted,
+    /// Whether it leads to another origin, for which the key is not.
+    is_elsewhere: bool,
 }
 
 impl Redirects {
-    /// `target` with a mark that leads back to the workspace of `caller` and what it was told of the fault.
-    pub(crate) fn mark(&self, target: &str, caller: &Caller, faulted: Faulted) -> String {
+    /// `target` with a mark that leads back to the workspace of `caller` and what it was told of the fault. The request
+    /// that is redirected was for `host`.
+    pub(crate) fn mark(&self, target: &str, host: Option<&str>, caller: &Caller, faulted: Faulted) -> String {
         let mut given = self.lock();
         given.count += 1;
         let number = given.count;
         let (workspace, generation) = (Arc::downgrade(&caller.workspace), caller.generation);
-        given.given.push_back(Redirect { number, workspace, generation, faulted });
+        given.given.push_back(Redirect {
+            number,
+            workspace,
+            generation,
+            faulted,
+            is_elsewhere: is_elsewhere(target, host),
+        });
         if given.given.len() > MOST {
             given.given.pop_front();
         }
@@ -59,10 +68,11 @@ impl Redirects {
             return;
         };
         let found = self.lock().given.iter().find(|given| given.number == number).cloned();
-        let Some(Redirect { workspace, generation, mut faulted, .. }) = found else { return };
+        let Some(Redirect { workspace, generation, mut faulted, is_elsewhere, .. }) = found else { return };
         if let Some(workspace) = workspace.upgrade() {
             let with = if has_key { "with an API key" } else { "without an API key" };
-            faulted.reason = Some(format!("the redirect was followed {with}"));
+            let to = if is_elsewhere { " to another origin" } else { "" };
+            faulted.reason = Some(format!("the redirect{to} was followed {with}"));
             workspace.journal.write_in(generation, workspace.clock.now(), Recorded::Fault(Box::new(faulted)));
         }
     }
@@ -71,4 +81,11 @@ impl Redirects {
         // Each change is one call on the queue, so a panic elsewhere can't have broken it.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether `target` is of another origin than `host`, of which it is known by the name that it was asked under.
+fn is_elsewhere(target: &str, host: Option<&str>) -> bool {
+    let Some((_, rest)) = target.split_once("://") else { return false };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    !host.is_some_and(|host| host.eq_ignore_ascii_case(authority))
 }

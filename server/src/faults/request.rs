@@ -269,7 +269,12 @@ impl Exchange {
 
     fn redirect(&self, firing: &Firing, redirect: &Redirect) -> Response {
         let target = redirect.target(self.host.as_deref(), &self.path);
-        let target = self.caller.redirects.mark(&target, &self.caller, self.faulted(firing, None));
+        let target = self.caller.redirects.mark(
+            &target,
+            self.host.as_deref(),
+            &self.caller,
+            self.faulted(firing, None),
+        );
         let mut response = redirect.status.into_response();
         if let Ok(location) = HeaderValue::from_str(&target) {
             response.headers_mut().insert(LOCATION, location);

@@ -167,15 +167,17 @@ impl<'e> Session<'_, 'e> {
         found
     }
 
-    /// How long passed from the end of each to the beginning of the next, in all; `None` where one is open still.
+    /// How long passed from the end of each to the beginning of the next, in all, by real time or by the workspace's
+    /// clock, whichever is more; `None` where one is open still.
     fn gaps(&self, row: &[Exchange<'e>]) -> Option<u64> {
         let gap = |pair: &[Exchange<'e>]| {
-            let end = match self.end_of(pair[0]) {
-                Some(end) => end.ms(),
+            let (end, entry) = match self.end_of(pair[0]) {
+                Some(end) => (end.ms(), end.entry),
                 None if pair[0].is_open_stream() => return None,
-                None => pair[0].answered_ms(),
+                None => (pair[0].answered_ms(), pair[0].entry),
             };
-            Some(pair[1].began_ms().saturating_sub(end))
+            let by_clock = clock_ms(pair[1].entry).saturating_sub(clock_ms(entry));
+            Some(pair[1].began_ms().saturating_sub(end).max(by_clock))
         };
         row.windows(2).map(gap).sum()
     }

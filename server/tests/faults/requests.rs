@@ -122,7 +122,7 @@ async fn a_redirect_notes_whether_a_key_came() {
         let request = if header.is_empty() { request } else { request.bearer_auth("someone-else") };
         request.send().await.unwrap();
         let entry = journaled(&fake.api, "fault").await;
-        assert_eq!(entry["reason"], format!("the redirect was followed {expected}"));
+        assert_eq!(entry["reason"], format!("the redirect to another origin was followed {expected}"));
         assert_eq!(entry["fault_id"], "r");
     }
 }

@@ -12,6 +12,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod accused;
 mod broken;
 mod calls;
 mod client;

@@ -6,6 +6,7 @@ use pantheon_mock::clock::Mode;
 use pantheon_mock::mock::Options;
 use serde_json::{Value, json};
 
+use crate::accused;
 use crate::client::{Client, End};
 use crate::files::{File, file, files};
 use crate::mistake::Mistake::{self, *};
@@ -216,9 +217,7 @@ async fn check(fake: &Fake, play: &Play) -> Vec<String> {
         if !stopped && !good.shows_all {
             wrong.push(format!("{name}: a good client shows something else than was said"));
         }
-        // Storms are told by real time, and this client's waits take none.
-        let offences = good.offences.as_array().unwrap().iter();
-        for offence in offences.filter(|offence| offence["offence"] != "reconnect-storm") {
+        for offence in good.offences.as_array().unwrap() {
             wrong.push(format!("{name}: a good client is accused: {offence:#}"));
         }
         for fault in good.faults {
@@ -237,6 +236,8 @@ async fn check(fake: &Fake, play: &Play) -> Vec<String> {
                 bad.ends
             ));
         }
+        let offences = bad.offences.as_array().unwrap().iter().map(|it| text(it, "/offence")).collect();
+        wrong.extend(accused::check(&file.name, *mistake, offences));
     }
     wrong
 }
