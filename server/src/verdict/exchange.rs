@@ -148,3 +148,10 @@ pub(super) fn clock_ms(entry: &Value) -> u64 {
     let at = entry["at"].as_str().and_then(pantheon_core::Timestamp::parse);
     at.map_or(0, |at| u64::try_from(at.as_millis()).unwrap_or(0))
 }
+
+/// Whether `event` is a pause that requires `id`.
+pub(super) fn requires(event: &Value, id: &str) -> bool {
+    let required = &event["content"]["stop_reason"]["event_ids"];
+    event["type"] == "session.status_idle"
+        && required.as_array().is_some_and(|ids| ids.iter().any(|required| required == id))
+}

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::exchange::Exchange;
+use super::exchange::{Exchange, requires};
 use super::{Kind, Offence, Time};
 use crate::verify::Evidence;
 
@@ -18,7 +18,7 @@ pub(super) fn offences(exchanges: &[Exchange<'_>], evidence: &Evidence, time: Ti
         evidence.entries.iter().filter(|entry| entry["kind"] == "deadline" && entry["reason"].is_null());
     let expired = expired.filter_map(|entry| Some((entry["run_id"].as_str()?, entry["seq"].as_u64())));
     let waiting = evidence.runs.iter().filter(|run| time == Time::IsOver && run["status"] == "waiting");
-    let waiting = waiting.filter_map(|run| Some((run["id"].as_str()?, None)));
+    let waiting = waiting.filter_map(|run| Some((run["run_id"].as_str()?, None)));
     expired
         .chain(waiting)
         .filter_map(|(run_id, seq)| left(&plain(run_id), seq, exchanges, evidence))
@@ -32,12 +32,12 @@ fn left(run_id: &str, seq: Option<u64>, exchanges: &[Exchange<'_>], evidence: &E
     let idle = events.iter().rev().find(|event| event["type"] == "session.status_idle")?;
     let required: Vec<_> =
         idle["content"]["stop_reason"]["event_ids"].as_array()?.iter().filter_map(Value::as_str).collect();
-    let session_id = idle["session_id"].as_str()?;
-    // A client that was never told of the pause has not abandoned it.
-    let told = evidence.told.get(session_id).copied().unwrap_or(0);
-    if idle["sequence"].as_u64()? > u64::from(told) {
-        return None;
-    }
+    let told = u64::from(evidence.told.get(idle["session_id"].as_str()?).copied().unwrap_or(0));
+    // A call that the client was never told of it has not left.
+    let is_known = |id: &str| {
+        let is_told = |event: &&&Value| event["sequence"].as_u64().is_some_and(|sequence| sequence <= told);
+        events.iter().filter(is_told).any(|event| requires(event, id))
+    };
     let resumes: Vec<_> = exchanges
         .iter()
         .filter(|it| it.is("runs.resume") && it.text("run_id").is_some_and(|it| plain(it) == run_id))
@@ -47,7 +47,8 @@ fn left(run_id: &str, seq: Option<u64>, exchanges: &[Exchange<'_>], evidence: &E
         return None;
     }
     let attempted: BTreeSet<_> = resumes.iter().flat_map(|resume| resume.references()).collect();
-    let forgotten: Vec<_> = required.iter().copied().filter(|id| !attempted.contains(id)).collect();
+    let forgotten: Vec<_> =
+        required.iter().copied().filter(|id| !attempted.contains(id) && is_known(id)).collect();
     if forgotten.is_empty() {
         return None;
     }

@@ -45,7 +45,9 @@ fn is_repeated(asked: Exchange<'_>, again: Exchange<'_>) -> bool {
 fn strayed_keys(evidence: &Evidence) -> impl Iterator<Item = Offence> + '_ {
     let followed = evidence.entries.iter().filter(|entry| {
         entry["kind"] == "fault"
-            && entry["reason"].as_str().is_some_and(|it| it == "the redirect to another origin was followed with an API key")
+            && entry["reason"]
+                .as_str()
+                .is_some_and(|it| it == "the redirect to another origin was followed with an API key")
     });
     followed.map(|entry| {
         let message = "the redirect to another origin was followed, with the API key";

@@ -3,7 +3,7 @@
 use pantheon_core::json::Fingerprint;
 use serde_json::Value;
 
-use super::exchange::Exchange;
+use super::exchange::{Exchange, requires};
 use super::{Kind, Offence};
 use crate::verify::Evidence;
 
@@ -46,7 +46,7 @@ fn before_idle(resume: Exchange<'_>, exchanges: &[Exchange<'_>], evidence: &Evid
         return None;
     }
     let unknown = resume.references().into_iter().find(|id| {
-        let idle = evidence.events.iter().find(|event| names(event, id));
+        let idle = evidence.events.iter().find(|event| requires(event, id));
         let is_told_by_stream = |idle: &Value| idle["sequence"].as_u64() <= Some(resume.told());
         let is_told_by_answer = || {
             let asked = ["runs.get", "events.list", "runs.resume"];
@@ -57,13 +57,6 @@ fn before_idle(resume: Exchange<'_>, exchanges: &[Exchange<'_>], evidence: &Evid
     })?;
     let message = format!("the result for {unknown} came before its `session.status_idle` had been sent");
     Some(Offence::new(Kind::ResumeBeforeIdle, [resume.seq()], message))
-}
-
-/// Whether `event` is a pause that requires `id`.
-fn names(event: &Value, id: &str) -> bool {
-    let required = &event["content"]["stop_reason"]["event_ids"];
-    event["type"] == "session.status_idle"
-        && required.as_array().is_some_and(|ids| ids.iter().any(|required| required == id))
 }
 
 /// What a resume does wrong in view of those before it, the latest first.

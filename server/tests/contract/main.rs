@@ -37,6 +37,7 @@ mod stream_bytes;
 mod streams;
 mod tools;
 mod transport;
+mod verdict;
 mod verify;
 mod watched;
 mod workspaces;
