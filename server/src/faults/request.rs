@@ -86,7 +86,7 @@ impl Exchange {
         route: Option<&'static str>,
         request_id: &str,
     ) -> Option<Self> {
-        let route = route.filter(|_| caller.workspace.faults.at_requests())?;
+        let route = route.filter(|route| caller.workspace.faults.at_request(route))?;
         let mut segments = request.uri().path().split('/').skip(2);
         let session_id = segments.next().filter(|first| *first == "sessions").and_then(|_| segments.next());
         let run_id = segments.next().filter(|next| *next == "runs").and_then(|_| segments.next());

@@ -1,7 +1,7 @@
 //! The faults that are armed in one workspace, and what they have counted.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pantheon_core::Timestamp;
@@ -10,13 +10,16 @@ use serde_json::Value;
 use super::armed::{Armed, Match};
 use super::cursors::Cursors;
 use super::read::PlaceKind;
-use super::{Fault, FaultIds, Waits};
+use super::{Fault, FaultIds, Place, Waits};
+use crate::http::route;
 
 /// The armed faults of a workspace. Where there are none, asking costs one atomic load.
 #[derive(Debug, Default)]
 pub struct Faults {
     /// A bit for each kind of place that an armed fault has, and one for cursors that were inserted.
     places: AtomicU8,
+    /// The bit of each route that a fault is armed at.
+    routes: AtomicU32,
     set: Mutex<Set>,
     /// What is waited for on the clock.
     pub(crate) waits: Waits,
@@ -102,9 +105,10 @@ impl Faults {
         self.set().armed.iter().find(|armed| armed.fault.id == id).map(|armed| armed.shown(now))
     }
 
-    /// Whether a fault is armed at a request.
-    pub(crate) fn at_requests(&self) -> bool {
-        self.has(PlaceKind::Request.bit())
+    /// Whether a fault is armed at requests of `route`.
+    pub(crate) fn at_request(&self, route: &str) -> bool {
+        let routes = self.routes.load(Ordering::Acquire);
+        routes != 0 && routes & route::bit(route) != 0
     }
 
     /// Whether a fault is armed at the opening of streams.
@@ -211,7 +215,12 @@ impl Faults {
     fn publish(&self, set: &Set) {
         let kinds = set.armed.iter().fold(0, |bits, armed| bits | armed.fault.place.kind().bit());
         let cursors = if set.cursors.is_empty() { 0 } else { CURSORS };
+        let routes = set.armed.iter().fold(0, |bits, armed| match armed.fault.place {
+            Place::Request { route, .. } => bits | route::bit(route),
+            Place::Open { .. } | Place::Event { .. } => bits,
+        });
         self.places.store(kinds | cursors, Ordering::Release);
+        self.routes.store(routes, Ordering::Release);
     }
 
     fn set(&self) -> MutexGuard<'_, Set> {

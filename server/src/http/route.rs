@@ -34,6 +34,12 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     ROUTES.iter().map(|(.., name)| *name)
 }
 
+/// A bit of its own for each route.
+pub(crate) fn bit(name: &str) -> u32 {
+    const { assert!(ROUTES.len() <= u32::BITS as usize, "each route has a bit") }
+    ROUTES.iter().position(|(.., known)| *known == name).map_or(0, |at| 1 << at)
+}
+
 /// The name of the route for `method` on the path template `template`. `HEAD` counts as `GET`.
 pub(super) fn name(method: &Method, template: &str) -> Option<&'static str> {
     let method = if method == Method::HEAD { &Method::GET } else { method };
