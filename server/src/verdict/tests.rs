@@ -45,6 +45,18 @@ fn each_kind_names_a_rule_of_the_contract() {
     }
 }
 
+#[test]
+fn the_page_lists_each_kind_and_no_other() {
+    let page = include_str!("../../../docs/control-api.md");
+    let table =
+        page.split("| offence | rule | what it is |\n|---|---|---|\n").nth(1).expect("the table is there");
+    let rows: Vec<_> = table.lines().take_while(|line| line.starts_with('|')).collect();
+    assert_eq!(rows.len(), Kind::ALL.len());
+    for (row, kind) in rows.iter().zip(Kind::ALL) {
+        assert!(row.starts_with(&format!("| `{}` | {} | ", kind.name(), kind.rule())), "{row}");
+    }
+}
+
 /// The offences, a line each, or that there are none.
 fn judged(document: &str) -> String {
     let value = Source::read(document).unwrap().value;
