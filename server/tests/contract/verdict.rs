@@ -122,33 +122,22 @@ async fn c_tool_7_a_refusal_that_is_on_its_way_is_not_known_yet() {
 
 #[tokio::test]
 async fn c_tool_3_a_result_before_its_idle() {
-    let held =
-        "faults: [ { id: held, at: { event: session.status_idle, when: before }, do: { stall: true } } ]";
-    let fake = Fake::with(still()).await;
-    let api = Api::new(&fake.server.url, &fresh_key());
-    api.scenario(&format!("{ECHO}{held}")).await.expect(200);
-    let session = api.session("demo").await;
-    let mut stream = api.stream(&session, None, true).await;
-    let run = api.run(&session, "hello").await;
-    let call = stream.until("agent.custom_tool_use").await.id().unwrap().to_owned();
-    api.resume(&session, &run, result_body(&call, echoed("a"))).await.expect(202);
-    check(&accused(&api, "").await, &["resume-before-idle"]);
-}
-
-#[tokio::test]
-async fn c_tool_3_required_event_ids_are_as_good_as_an_idle() {
-    let held =
-        "faults: [ { id: held, at: { event: session.status_idle, when: before }, do: { stall: true } } ]";
-    let fake = Fake::with(still()).await;
-    let api = Api::new(&fake.server.url, &fresh_key());
-    api.scenario(&format!("{ECHO}{held}")).await.expect(200);
-    let session = api.session("demo").await;
-    let mut stream = api.stream(&session, None, true).await;
-    let run = api.run(&session, "hello").await;
-    let call = stream.until("agent.custom_tool_use").await.id().unwrap().to_owned();
-    assert_eq!(api.run_state(&session, &run).await["required_event_ids"], json!([call]));
-    api.resume(&session, &run, result_body(&call, echoed("a"))).await.expect(202);
-    check(&accused(&api, "").await, &[]);
+    let held = "faults: [ { at: { event: session.status_idle, when: before }, do: { stall: true } } ]";
+    // Who asks for the run knows what it requires.
+    for (asks, due) in [(false, &["resume-before-idle"][..]), (true, &[])] {
+        let fake = Fake::with(still()).await;
+        let api = Api::new(&fake.server.url, &fresh_key());
+        api.scenario(&format!("{ECHO}{held}")).await.expect(200);
+        let session = api.session("demo").await;
+        let mut stream = api.stream(&session, None, true).await;
+        let run = api.run(&session, "hello").await;
+        let call = stream.until("agent.custom_tool_use").await.id().unwrap().to_owned();
+        if asks {
+            assert_eq!(api.run_state(&session, &run).await["required_event_ids"], json!([call]));
+        }
+        api.resume(&session, &run, result_body(&call, echoed("a"))).await.expect(202);
+        check(&accused(&api, "").await, due);
+    }
 }
 
 #[tokio::test]
