@@ -167,7 +167,10 @@ fn mistakes_show() {
 fn a_character_in_two_reads_is_lost_when_each_is_decoded_alone() {
     let (before, after) = "data: €\n\n".as_bytes().split_at(7);
     assert_eq!(frames(&[before, after], Defects::NONE), ["|-|€"]);
-    assert_eq!(frames(&[before, after], Defect::DecodesEachReadAlone.into()), ["|-|\u{fffd}\u{fffd}"]);
+    assert_eq!(
+        frames(&[before, after], Defect::DecodesEachReadAlone.into()),
+        ["|-|\u{fffd}\u{fffd}\u{fffd}"]
+    );
 }
 
 #[test]
