@@ -28,7 +28,7 @@ use crate::client::Client;
 use crate::clock::{self, Instant};
 use crate::defect::Defect;
 use crate::run::{Change, End, Run, RunId};
-use crate::stream::{EventStream, Signal};
+use crate::stream::{Ended, EventStream, Signal};
 use crate::tools::Call;
 use crate::tools::resume::Resumed;
 use pause::Confirmed;
@@ -168,14 +168,14 @@ impl<'a, A: Application> Conversation<'a, A> {
                     self.change(change);
                 }
             }
-            Some(Signal::Dropped { cleanly }) => {
-                let is_waited_for =
-                    self.calls.values().any(|progress| matches!(progress, Progress::Unanswered));
-                if is_waited_for {
-                    self.confirm();
+            Some(Signal::Dropped(how)) => {
+                // That a connection was silent is no sign of life.
+                if how != Ended::Silent {
+                    self.heard_at = clock::now();
                 }
-                self.mistaken_drop(cleanly);
+                self.mistaken_drop(how == Ended::Cleanly);
             }
+            Some(Signal::Unconnected) => self.heard_at = clock::now(),
             Some(Signal::Stopped(failure)) => self.end_within(Why::Stopped(failure), GRACE),
             None => self.end_within(
                 Why::Stopped(Failure::new("stream_lost", "the stream's reader has ended")),
@@ -297,7 +297,7 @@ impl<'a, A: Application> Conversation<'a, A> {
         }
     }
 
-    /// All has been quiet for longer than a dead stream goes unnoticed: the server is asked how things stand.
+    /// A stream that is open has been quiet for longer than a dead one goes unnoticed: the server is asked how things stand.
     fn wake(&mut self) {
         if self.ending.is_none() {
             self.heard_at = clock::now();

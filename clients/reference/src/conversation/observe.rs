@@ -10,7 +10,7 @@ use crate::client::Client;
 use crate::event::{Event, Kind};
 use crate::ledger::Journal;
 use crate::stream::history::History;
-use crate::stream::{EventStream, Signal};
+use crate::stream::{Ended, EventStream, Signal};
 
 /// What to watch, and for how long.
 #[derive(Debug, Clone)]
@@ -42,8 +42,8 @@ pub async fn observe<A: Application>(client: &Client, app: &A, observe: &Observe
                 }
             }
             Some(Signal::Event(_)) => {}
-            Some(Signal::Dropped { cleanly: true }) if observe.names_nothing() => break None,
-            Some(Signal::Dropped { .. }) => {}
+            Some(Signal::Dropped(Ended::Cleanly)) if observe.names_nothing() => break None,
+            Some(Signal::Dropped(_) | Signal::Unconnected) => {}
             Some(Signal::Stopped(failure)) => break Some(failure),
             None => break None,
         }

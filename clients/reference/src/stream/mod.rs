@@ -40,12 +40,22 @@ pub enum Signal {
     /// An event that has not come before.
     Event(Arc<Event>),
     /// A connection has ended, and another is to follow.
-    Dropped {
-        /// Whether it ended as a whole answer does.
-        cleanly: bool,
-    },
+    Dropped(Ended),
+    /// A connection could not be opened, and another is to follow.
+    Unconnected,
     /// There will be no more.
     Stopped(Failure),
+}
+
+/// How a connection has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// As a whole answer does, or by a resync.
+    Cleanly,
+    /// In the middle.
+    Torn,
+    /// Not at all: it was silent for too long.
+    Silent,
 }
 
 /// A stream that is being read. Dropped, it closes its connection.
@@ -89,7 +99,7 @@ struct Reader {
 
 /// How a connection ended.
 struct Ending {
-    cleanly: bool,
+    how: Ended,
     /// Whether it brought something new, or lasted.
     progressed: bool,
 }
@@ -119,10 +129,13 @@ impl Reader {
                     if let Some(failure) = self.stops_at_drop() {
                         return Ok(failure);
                     }
-                    let _ = self.send(Signal::Dropped { cleanly: ending.cleanly }).await;
+                    self.send(Signal::Dropped(ending.how)).await?;
                     (ending.progressed, Hint::None, Failure::new("stream_lost", "the stream keeps ending"))
                 }
-                Attempt::Later(hint, failure) => (false, hint, failure),
+                Attempt::Later(hint, failure) => {
+                    self.send(Signal::Unconnected).await?;
+                    (false, hint, failure)
+                }
                 Attempt::FromTheStart(failure) if !from_the_start => {
                     self.history().refuse_cursor();
                     from_the_start = !self.api.defects.has(Defect::RefusedCursorRepeated);
@@ -145,18 +158,18 @@ impl Reader {
         let latin = self.is_mislabelled(&response);
         let (began, mut progressed) = (clock::now(), false);
         let mut dead_at = clock::now() + self.idle();
-        let cleanly = loop {
+        let how = loop {
             let read = match tokio::time::timeout_at(dead_at, response.chunk()).await {
                 Ok(read) => read,
-                Err(_) => return Ok(Ending { cleanly: false, progressed }),
+                Err(_) => return Ok(Ending { how: Ended::Silent, progressed }),
             };
             match read {
                 Ok(Some(bytes)) if latin => {
                     parser.feed(bytes.iter().map(|byte| *byte as char).collect::<String>().as_bytes())
                 }
                 Ok(Some(bytes)) => parser.feed(&bytes),
-                Ok(None) => break true,
-                Err(_) => break false,
+                Ok(None) => break Ended::Cleanly,
+                Err(_) => break Ended::Torn,
             }
             let heard = self.dispatch(&mut parser).await?;
             if heard.progressed {
@@ -164,7 +177,7 @@ impl Reader {
                 self.patience.progressed();
             }
             if heard.ends {
-                break true;
+                break Ended::Cleanly;
             }
             let is_alive = heard.events > 0 || !self.api.defects.has(Defect::KeepAlivesDontCount);
             if is_alive && !self.api.defects.has(Defect::TotalTimeoutOnStream) {
@@ -181,7 +194,7 @@ impl Reader {
             self.patience.progressed();
             progressed = true;
         }
-        Ok(Ending { cleanly, progressed })
+        Ok(Ending { how, progressed })
     }
 
     /// Hands out what the parser has.

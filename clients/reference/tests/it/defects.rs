@@ -17,7 +17,7 @@ fn rules() -> BTreeMap<String, String> {
 #[test]
 fn every_rule_of_a_client_is_broken_by_a_mistake() {
     let rules = rules();
-    assert!(rules.len() > 60, "the contract reads differently now");
+    assert!(rules.len() > 50, "the contract reads differently now");
     let broken: Vec<_> = Defect::ALL.iter().flat_map(|defect| defect.rules().iter().copied()).collect();
     let missing: Vec<_> =
         rules.keys().filter(|rule| !broken.iter().any(|broken| *broken == rule.as_str())).collect();

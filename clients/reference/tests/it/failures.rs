@@ -83,7 +83,7 @@ async fn c_tool_5_it_gives_up_and_says_so() {
         Stage::new("  - { at: { request: runs.resume }, times: always, do: { respond: { status: 500 } } }")
             .await;
     let done = stage.say("twice").await;
-    assert_eq!((&done["status"], &done["error"]["code"]), (&json!("error"), &json!("internal_error")));
+    assert_eq!((&done["status"], &done["error"]["code"]), (&json!("error"), &json!("internal_server_error")));
     assert_eq!(stage.requests("runs.resume").await.len(), 14);
     assert_eq!(stage.hub.seen().tools.len(), 2);
 }
@@ -106,12 +106,11 @@ async fn c_tool_15_a_kept_result_is_sent_when_the_run_is_taken_up() {
 #[tokio::test]
 async fn c_tool_9_an_expired_run_is_reported_as_such() {
     for fault in [
-        "  - { at: { request: runs.resume }, do: { expire } }",
-        "  - { at: { event: session.status_idle }, do: { expire } }",
+        "  - { at: { request: runs.resume }, do: { expire: true } }",
+        "  - { at: { event: session.status_idle }, do: { expire: true } }",
         "  - { at: { request: runs.resume }, do: { respond: { status: 410, code: event_expired } } }",
     ] {
-        let fault = fault.replace("{ expire }", "expire");
-        let stage = Stage::new(&fault).await;
+        let stage = Stage::new(fault).await;
         assert_eq!(stage.say("call").await["status"], "expired", "{fault}");
         assert!(stage.requests("runs.resume").await.len() <= 1);
         assert_eq!(stage.requests("runs.create").await.len(), 1);

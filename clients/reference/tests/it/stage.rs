@@ -138,7 +138,8 @@ impl Stage {
 
     /// What the fake has journaled of that route.
     pub(crate) async fn requests(&self, route: &str) -> Vec<Value> {
-        let journal = self.api("GET", "/__mock/journal?kind=request&limit=1000", Value::Null).await;
+        let journal =
+            self.api("GET", "/__mock/journal?kind=request,stream_open&limit=1000", Value::Null).await;
         let entries = journal["entries"].as_array().unwrap().iter();
         entries.filter(|entry| entry["route"] == route).cloned().collect()
     }

@@ -70,7 +70,7 @@ async fn c_sse_3_other_framings() {
         "newline: crlf, bom: true",
         "newline: cr",
         "newline: mixed",
-        "data_lines: 3, space: none, comment: hi",
+        "data_lines: 3, space: false, comment: hi",
         "split: 1",
         "omit: [event]",
     ] {
