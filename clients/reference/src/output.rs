@@ -14,7 +14,10 @@ pub enum Channel {
 
 /// Takes lines.
 #[derive(Clone)]
-pub struct Output(Arc<dyn Fn(Channel, &str) + Send + Sync>);
+pub struct Output(Arc<Print>);
+
+/// What prints a line.
+type Print = dyn Fn(Channel, &str) + Send + Sync;
 
 impl Output {
     /// Prints by calling `print` with each line.

@@ -53,14 +53,14 @@ pub struct Failure {
     /// The answer's status, where there was one.
     pub status: Option<u16>,
     /// The `error` object as it came.
-    pub error: Value,
+    pub error: Box<Value>,
 }
 
 impl Failure {
     /// One that no answer of the server tells.
     #[must_use]
     pub fn new(code: &str, message: &str) -> Self {
-        Self { code: code.to_owned(), message: message.to_owned(), status: None, error: Value::Null }
+        Self { code: code.to_owned(), message: message.to_owned(), status: None, error: Box::default() }
     }
 
     /// The code, if the contract knows it.
@@ -107,16 +107,18 @@ fn judge(status: u16, headers: &HeaderMap, body: Value, defects: Defects) -> Jud
         failure,
         in_progress,
     };
-    match code(status, &failure, defects) {
-        Some(Code::IdempotencyInProgress) if !defects.has(Defect::InProgressIsFinal) => again(failure, true),
-        Some(_) => Judgement::Refused(failure),
-        None if (200..300).contains(&status) => Judgement::Accepted(body),
-        None if defects.has(Defect::UnknownCodeIsFatal) && !failure.error.is_null() => {
-            Judgement::Refused(failure)
-        }
+    if let Some(code) = code(status, &failure, defects) {
+        let is_in_progress = code == Code::IdempotencyInProgress && !defects.has(Defect::InProgressIsFinal);
+        return if is_in_progress { again(failure, true) } else { Judgement::Refused(failure) };
+    }
+    if defects.has(Defect::UnknownCodeIsFatal) && !failure.error.is_null() {
+        return Judgement::Refused(failure);
+    }
+    match status {
+        200..300 => Judgement::Accepted(body),
         // A redirect is none of the answers that the contract has; the next try may have one.
-        None if matches!(status, 300..400 | 408 | 425 | 429 | 500..) => again(failure, false),
-        None => Judgement::Refused(failure),
+        300..400 | 408 | 425 | 429 | 500.. => again(failure, false),
+        _ => Judgement::Refused(failure),
     }
 }
 
@@ -130,7 +132,8 @@ fn code(status: u16, failure: &Failure, defects: Defects) -> Option<Code> {
 }
 
 fn failure(status: u16, body: &Value) -> Failure {
-    let error = body.get("error").filter(|error| error.is_object()).cloned().unwrap_or_default();
+    let error =
+        body.get("error").filter(|error| error.is_object()).cloned().map(Box::new).unwrap_or_default();
     let text = |name: &str| error[name].as_str().map(str::to_owned);
     Failure {
         code: text("code").unwrap_or_else(|| format!("http_{status}")),

@@ -138,11 +138,12 @@ impl<'a, A: Application> Conversation<'a, A> {
             self.confirm();
         }
         loop {
-            if let Some(done) = self.outcome() {
+            let now = clock::now();
+            if let Some(done) = self.outcome(now) {
                 return done;
             }
             let deaf = !self.work.is_empty() && self.client.defects().has(Defect::StopsReadingWhileWorking);
-            let wakes_at = self.wakes_at();
+            let wakes_at = self.wakes_at(now);
             tokio::select! {
                 // What the stream has said counts before what some work has come to: a run that was cancelled before
                 // an approval came executes nothing (C-TOOL-14).
@@ -228,7 +229,6 @@ impl<'a, A: Application> Conversation<'a, A> {
                 Progress::Done
             }
             Resumed::Failed(failure) => {
-                self.app.tell(News::Error(failure.clone()));
                 self.end_within(Why::Unanswered(failure), GRACE);
                 Progress::Unanswered
             }
@@ -261,9 +261,9 @@ impl<'a, A: Application> Conversation<'a, A> {
     }
 
     /// The end, if it has come.
-    fn outcome(&mut self) -> Option<Done> {
+    fn outcome(&mut self, now: Instant) -> Option<Done> {
         let ending = self.ending.as_ref()?;
-        let is_late = clock::now() >= ending.at;
+        let is_late = now >= ending.at;
         let is_idle = self.work.is_empty();
         let ends = match &ending.why {
             // In the end all calls are answered, also when one could not be (C-TOOL-12).
@@ -286,15 +286,13 @@ impl<'a, A: Application> Conversation<'a, A> {
     }
 
     /// When to wake if nothing happens: for the end that is near, or to ask why all is quiet.
-    fn wakes_at(&self) -> Option<Instant> {
-        match &self.ending {
-            Some(ending) if self.work.is_empty() || !matches!(ending.why, Why::Unanswered(_)) => {
-                Some(ending.at)
-            }
-            Some(_) => None,
-            None if self.work.is_empty() => Some(self.heard_at + self.client.idle() * 2 + GRACE),
-            None => None,
-        }
+    fn wakes_at(&self, now: Instant) -> Option<Instant> {
+        let at = match &self.ending {
+            Some(ending) => Some(ending.at),
+            None => self.work.is_empty().then(|| self.heard_at + self.client.idle() * 2 + GRACE),
+        };
+        // What is late already waits for work to end.
+        at.filter(|at| *at > now)
     }
 
     /// A stream that is open has been quiet for longer than a dead one goes unnoticed: the server is asked how things stand.

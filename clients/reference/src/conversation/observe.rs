@@ -41,9 +41,9 @@ pub async fn observe<A: Application>(client: &Client, app: &A, observe: &Observe
                     break None;
                 }
             }
-            Some(Signal::Event(_)) => {}
+
             Some(Signal::Dropped(Ended::Cleanly)) if observe.names_nothing() => break None,
-            Some(Signal::Dropped(_) | Signal::Unconnected) => {}
+            Some(Signal::Event(_) | Signal::Dropped(_) | Signal::Unconnected) => {}
             Some(Signal::Stopped(failure)) => break Some(failure),
             None => break None,
         }

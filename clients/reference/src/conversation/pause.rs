@@ -73,13 +73,11 @@ impl<'a, A: Application> Conversation<'a, A> {
             return self.confirm();
         }
         for event in &confirmed.fetched {
-            match &event.kind {
-                Kind::ToolCalled(call) => self.run.learn(call),
-                _ if confirmed.reconciled => {
-                    let changes = self.run.fold(event);
-                    changes.into_iter().for_each(|change| self.change(change));
-                }
-                _ => {}
+            if let Kind::ToolCalled(call) = &event.kind {
+                self.run.learn(call);
+            } else if confirmed.reconciled {
+                let changes = self.run.fold(event);
+                changes.into_iter().for_each(|change| self.change(change));
             }
         }
         if self.run.end().is_some() {
@@ -95,7 +93,7 @@ impl<'a, A: Application> Conversation<'a, A> {
         let required = confirmed.required.unwrap_or_else(|| self.run.required().to_vec());
         for event in required {
             match self.run.open_call(&event) {
-                Some(call) => self.begin(call, confirmed.faults.get(&event).cloned()),
+                Some(call) => self.begin(&call, confirmed.faults.get(&event)),
                 None if !self.run.knows(&event) => self.answer_unknown(&event),
                 None => {}
             }
@@ -121,18 +119,18 @@ impl<'a, A: Application> Conversation<'a, A> {
     }
 
     /// Begins to answer a call, unless that is under way or done.
-    fn begin(&mut self, call: Arc<Call>, fault: Option<String>) {
+    fn begin(&mut self, call: &Arc<Call>, fault: Option<&String>) {
         let defects = self.client.defects();
         match self.calls.get(&call.event_id) {
             Some(Progress::Working(_) | Progress::Done) if defects.has(Defect::ExecutesOnEveryIdle) => {
-                self.execute_again(&call);
+                self.execute_again(call);
                 return;
             }
             Some(Progress::Working(_) | Progress::Done) => return,
             Some(Progress::Unanswered) | None => {}
         }
-        if let Some(failure) = self.mistaken_begin(&call) {
-            return self.answered(&call, Resumed::Failed(failure));
+        if let Some(failure) = self.mistaken_begin(call) {
+            return self.answered(call, Resumed::Failed(failure));
         }
         if matches!(&self.ending, Some(Ending { why: Why::Unanswered(_), .. })) {
             // The call has come again: there is something to do.
@@ -146,14 +144,14 @@ impl<'a, A: Application> Conversation<'a, A> {
             .map(|fault| Answer::error("INVALID_INPUT", format!("The input doesn't fit: {fault}")));
         match invalid {
             Some(answer) if !defects.has(Defect::InputUnchecked) && !checks_late => {
-                self.submit(&call, withdrawn, answer)
+                self.submit(call, withdrawn, answer)
             }
             late => {
                 let is_asked = self.app.needs_approval(&call.name) && !defects.has(Defect::NeverAsks);
-                if is_asked && !defects.has(Defect::AsksTooLate) && !self.was_approved(&call) {
-                    return self.ask(&call, withdrawn);
+                if is_asked && !defects.has(Defect::AsksTooLate) && !self.was_approved(call) {
+                    return self.ask(call, withdrawn);
                 }
-                self.execute(&call, withdrawn, late.filter(|_| checks_late));
+                self.execute(call, withdrawn, late.filter(|_| checks_late));
             }
         }
     }
@@ -264,10 +262,9 @@ impl Confirmed {
         } else {
             Vec::new()
         };
-        let learned = fetched.iter().filter_map(|event| match &event.kind {
-            Kind::ToolCalled(call) => Some(&**call),
-            _ => None,
-        });
+        let learned = fetched
+            .iter()
+            .filter_map(|event| if let Kind::ToolCalled(call) = &event.kind { Some(&**call) } else { None });
         let mut faults = HashMap::new();
         for call in
             known.iter().map(|call| &**call).chain(learned).filter(|call| wanted.contains(&call.event_id))
@@ -294,7 +291,7 @@ impl<A: Application> Conversation<'_, A> {
     /// Acts on what the events say, without asking.
     fn believe_events(&mut self) {
         for call in self.open_calls() {
-            self.begin(call, None);
+            self.begin(&call, None);
         }
     }
 

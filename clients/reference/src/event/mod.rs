@@ -132,8 +132,7 @@ impl Reader<'_> {
         if event.is_empty() && !self.defects.has(Defect::NeedsEventLine) {
             return told;
         }
-        let agree = told.is_empty() || told == event || self.defects.has(Defect::BelievesEventNameAlone);
-        if agree { event.to_owned() } else { format!("{event} or {told}") }
+        event.to_owned()
     }
 
     fn run(&self) -> Option<RunId> {
@@ -152,6 +151,10 @@ impl Reader<'_> {
     }
 
     fn kind(&self, name: &str, run: Option<&RunId>) -> Kind {
+        let is_contradicted = self.text("type").is_some_and(|told| !told.is_empty() && told != name);
+        if is_contradicted && !self.defects.has(Defect::BelievesEventNameAlone) {
+            return Kind::Other;
+        }
         self.known_kind(name, run).unwrap_or(Kind::Other)
     }
 

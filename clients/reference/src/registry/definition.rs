@@ -34,9 +34,9 @@ pub(super) fn is_equal(tool: &Value, latest: &Value) -> bool {
         "confirmation" => json!("never"),
         _ => Value::Null,
     };
-    let of = |definition: &Value, name: &str| match &definition[name] {
-        Value::Null => default(name),
-        value => value.clone(),
+    let of = |definition: &Value, name: &str| {
+        let value = definition.get(name).filter(|value| !value.is_null());
+        value.cloned().unwrap_or_else(|| default(name))
     };
     let is_empty = |value: &Value| value.is_null() || value == "";
     FIELDS.iter().all(|name| {

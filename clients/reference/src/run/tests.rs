@@ -6,11 +6,11 @@ use super::*;
 use crate::sse::Frame;
 
 /// An event of the run `0a`, with this content.
-fn event(id: &str, name: &str, content: Value) -> Event {
-    event_of("0a", id, name, content)
+fn event(id: &str, name: &str, content: impl Into<Value>) -> Event {
+    event_of("0a", id, name, &content.into())
 }
 
-fn event_of(run: &str, id: &str, name: &str, content: Value) -> Event {
+fn event_of(run: &str, id: &str, name: &str, content: &Value) -> Event {
     let data = json!({ "id": id, "type": name, "session_id": "s", "run_id": run, "content": content });
     let frame = Frame { event: name.to_owned(), id: Some(id.to_owned()), data: Some(data.to_string()) };
     Event::read(frame, Defects::NONE).unwrap()
@@ -68,11 +68,11 @@ fn c_tool_13_what_follows_settles_a_call() {
 fn c_run_4_other_runs_and_no_run_change_nothing() {
     let mut run = run();
     for name in ["run.completed", "run.failed", "run.cancelled"] {
-        assert_eq!(run.fold(&event_of("0b", "e1", name, Value::Null)), []);
-        assert_eq!(run.fold(&event_of("", "e1", name, Value::Null)), []);
+        assert_eq!(run.fold(&event_of("0b", "e1", name, &Value::Null)), []);
+        assert_eq!(run.fold(&event_of("", "e1", name, &Value::Null)), []);
     }
     assert_eq!(run.end(), None);
-    run.fold(&event_of("0-A", "e2", "run.completed", Value::Null));
+    run.fold(&event_of("0-A", "e2", "run.completed", &Value::Null));
     assert_eq!(run.end(), Some(&End::Completed));
 }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::defect::{Defect, Defects};
 use crate::event::{Event, Kind};
 use crate::ledger::Journal;
-use crate::sse::Frame;
+use crate::sse::{BrokenStream, Frame};
 
 /// The durable events of a session that have come.
 #[derive(Debug)]
@@ -38,7 +38,8 @@ impl History {
         for record in records {
             let text = |name: &str| record[name].as_str().map(str::to_owned);
             let event = text("event").unwrap_or_default();
-            history.receive(Frame { event, id: text("id"), data: text("data") });
+            // A deliberate mistake may find broken what it recorded; then that is no event now either.
+            let _ = history.receive(Frame { event, id: text("id"), data: text("data") });
         }
         history.journal = journal;
         history
@@ -74,8 +75,11 @@ impl History {
     }
 
     /// Takes a durable frame: records it, moves the cursor, and gives the event if it is new.
-    pub fn receive(&mut self, frame: Frame) -> Option<Arc<Event>> {
-        let id = frame.id.clone()?;
+    ///
+    /// # Errors
+    /// Only for deliberate mistakes.
+    pub fn receive(&mut self, frame: Frame) -> Result<Option<Arc<Event>>, BrokenStream> {
+        let Some(id) = frame.id.clone() else { return Ok(None) };
         if self.seen.contains(&id) {
             return self.receive_again(frame, &id);
         }
@@ -84,20 +88,20 @@ impl History {
         if frame.data.is_none() {
             // It has no effect but its id. Should it come whole one day, it is new.
             self.cursor = Some(id).filter(|id| !id.is_empty());
-            return None;
+            return Ok(None);
         }
         // An empty id is no identity: it clears the cursor, and its event can't be known again.
         if !id.is_empty() {
             self.remember(&id);
         }
-        let event = Arc::new(Event::read(frame, self.defects).ok()?);
+        let event = Arc::new(Event::read(frame, self.defects)?);
         self.move_cursor(&event, &id);
         self.events.push(Arc::clone(&event));
-        Some(event)
+        Ok(Some(event))
     }
 
     /// An event that has come before moves nothing and means nothing.
-    fn receive_again(&mut self, frame: Frame, id: &str) -> Option<Arc<Event>> {
+    fn receive_again(&mut self, frame: Frame, id: &str) -> Result<Option<Arc<Event>>, BrokenStream> {
         if self.defects.has(Defect::CursorMovesBack) {
             self.cursor = Some(id.to_owned());
         }
@@ -105,8 +109,8 @@ impl History {
             let acts = matches!(event.kind, Kind::ToolCalled(_) | Kind::Idle(_));
             self.defects.has(Defect::ReportsReplays) || acts && self.defects.has(Defect::ExecutesOnReplay)
         };
-        let event = Event::read(frame, self.defects).ok()?;
-        is_wanted_again(&event).then(|| Arc::new(event))
+        let event = Event::read(frame, self.defects)?;
+        Ok(is_wanted_again(&event).then(|| Arc::new(event)))
     }
 
     fn remember(&mut self, id: &str) {
@@ -172,30 +176,30 @@ mod tests {
     #[test]
     fn c_sse_2_an_event_is_new_once() {
         let mut history = history(Defects::NONE);
-        assert!(history.receive(frame("e1", Some("{}"))).is_some());
-        assert!(history.receive(frame("e2", Some("{}"))).is_some());
-        assert!(history.receive(frame("e1", Some("{}"))).is_none());
+        assert!(history.receive(frame("e1", Some("{}"))).unwrap().is_some());
+        assert!(history.receive(frame("e2", Some("{}"))).unwrap().is_some());
+        assert!(history.receive(frame("e1", Some("{}"))).unwrap().is_none());
         assert_eq!(history.cursor(), Some("e2"));
     }
 
     #[test]
     fn c_sse_5_a_frame_without_data_moves_the_cursor_and_is_no_event() {
         let mut history = history(Defects::NONE);
-        history.receive(frame("e1", Some("{}")));
-        assert!(history.receive(frame("e2", None)).is_none());
+        history.receive(frame("e1", Some("{}"))).unwrap();
+        assert!(history.receive(frame("e2", None)).unwrap().is_none());
         assert_eq!(history.cursor(), Some("e2"));
-        assert!(history.receive(frame("e2", Some("{}"))).is_some());
-        history.receive(frame("", Some("{}")));
+        assert!(history.receive(frame("e2", Some("{}"))).unwrap().is_some());
+        history.receive(frame("", Some("{}"))).unwrap();
         assert_eq!(history.cursor(), None);
     }
 
     #[test]
     fn c_sse_17_a_refused_cursor_is_forgotten_and_nothing_else() {
         let mut history = history(Defects::NONE);
-        history.receive(frame("e1", Some("{}")));
+        history.receive(frame("e1", Some("{}"))).unwrap();
         history.refuse_cursor();
         assert_eq!(history.cursor(), None);
-        assert!(history.receive(frame("e1", Some("{}"))).is_none());
+        assert!(history.receive(frame("e1", Some("{}"))).unwrap().is_none());
     }
 
     #[test]
@@ -203,7 +207,9 @@ mod tests {
         let cursor = |defect: Defect| {
             let mut history = history(defect.into());
             for (id, sequence) in [("e1", 1), ("e2", 2)] {
-                history.receive(frame(id, Some(&json!({ "sequence": sequence, "id": "j" }).to_string())));
+                history
+                    .receive(frame(id, Some(&json!({ "sequence": sequence, "id": "j" }).to_string())))
+                    .unwrap();
             }
             history.cursor().map(str::to_owned)
         };

@@ -223,11 +223,10 @@ impl Reader {
             }
         }
         self.patience.least = parser.retry().unwrap_or(self.patience.least);
-        if let Some(BrokenStream(why)) = broken {
-            self.send(Signal::Stopped(Failure::new("broken_stream", &why))).await?;
-            return Err(Gone);
+        match broken {
+            Some(broken) => self.stop_at(broken).await,
+            None => Ok(heard),
         }
-        Ok(heard)
     }
 
     /// Takes one frame: records it if it is durable, and hands it on if it is new.
@@ -235,18 +234,18 @@ impl Reader {
         if self.drops_silently(&frame) {
             return Ok(Meaning::Nothing);
         }
-        if let Err(BrokenStream(why)) = Event::read(frame.clone(), self.api.defects) {
-            self.send(Signal::Stopped(Failure::new("broken_stream", &why))).await?;
-            return Err(Gone);
-        }
         if frame.id.is_some() {
-            let event = self.history().receive(frame);
-            return match event {
-                Some(event) => self.send(Signal::Event(event)).await.map(|()| Meaning::New),
-                None => Ok(Meaning::Nothing),
+            let received = self.history().receive(frame);
+            return match received {
+                Ok(Some(event)) => self.send(Signal::Event(event)).await.map(|()| Meaning::New),
+                Ok(None) => Ok(Meaning::Nothing),
+                Err(broken) => self.stop_at(broken).await,
             };
         }
-        let Ok(event) = Event::read(frame, self.api.defects) else { return Ok(Meaning::Nothing) };
+        let event = match Event::read(frame, self.api.defects) {
+            Ok(event) => event,
+            Err(broken) => return self.stop_at(broken).await,
+        };
         self.history().mistake_cursor(&event);
         if matches!(event.kind, Kind::Resync) {
             if self.api.defects.has(Defect::ResyncIsFatal) {
@@ -257,6 +256,11 @@ impl Reader {
         }
         self.send(Signal::Event(Arc::new(event))).await?;
         Ok(Meaning::Nothing)
+    }
+
+    async fn stop_at<T>(&self, BrokenStream(why): BrokenStream) -> Result<T, Gone> {
+        self.send(Signal::Stopped(Failure::new("broken_stream", &why))).await?;
+        Err(Gone)
     }
 
     async fn send(&self, signal: Signal) -> Result<(), Gone> {

@@ -5,6 +5,7 @@ mod conversations;
 mod crashes;
 mod defects;
 mod failures;
+mod house;
 mod hub;
 mod mistakes;
 mod people;

@@ -149,11 +149,6 @@ impl Stage {
         let requests = self.requests(route).await;
         requests.iter().map(|entry| entry["headers"][name].as_str().unwrap_or_default().to_owned()).collect()
     }
-
-    /// What the client does wrong by the fake's own judgement.
-    pub(crate) async fn offences(&self) -> Value {
-        self.api("GET", "/__mock/verdict", Value::Null).await
-    }
 }
 
 impl Drop for Stage {
