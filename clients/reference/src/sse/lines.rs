@@ -147,8 +147,8 @@ impl Lines {
 /// Decodes all that is there, again for each KiB that came. It takes a time of its own rather than the machine's, so
 /// that a slow build shows the mistake as a fast one does: some four seconds for 1 MiB in all.
 fn rescan(buffer: &[u8], came: usize) {
-    let kib = came.div_ceil(1024) as u32;
-    let pace = Duration::from_millis(8).mul_f64(buffer.len() as f64 / f64::from(1 << 20)) * kib;
+    let kib = came as f64 / 1024.0;
+    let pace = Duration::from_millis(8).mul_f64(kib * buffer.len() as f64 / f64::from(1 << 20));
     let started = clock::now();
     while started.elapsed() < pace {
         let letters: Vec<char> = String::from_utf8_lossy(&buffer[..buffer.len().min(4096)]).chars().collect();

@@ -10,6 +10,7 @@ async fn answers(faults: &str) -> Vec<Value> {
     let done = stage.say("call").await;
     assert_eq!(done["status"], "completed", "{done} under {faults}");
     assert_eq!(stage.hub.seen().tools.len(), 1);
+    stage.is_blameless().await;
     stage.requests("runs.resume").await
 }
 

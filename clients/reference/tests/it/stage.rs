@@ -136,6 +136,12 @@ impl Stage {
         serde_json::from_str(&text).unwrap_or_default()
     }
 
+    /// Nothing that the fake takes for a client's offence, by its own judgement.
+    pub(crate) async fn is_blameless(&self) {
+        let verdict = self.api("GET", "/__mock/verdict", Value::Null).await;
+        assert_eq!(verdict["verdict"], "pass", "{verdict:#}");
+    }
+
     /// What the fake has journaled of that route.
     pub(crate) async fn requests(&self, route: &str) -> Vec<Value> {
         let journal =

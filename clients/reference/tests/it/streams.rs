@@ -1,5 +1,6 @@
 //! Streams that break.
 
+use pantheon_reference_client::defect::{Defect, Defects};
 use serde_json::json;
 
 use crate::stage::Stage;
@@ -14,6 +15,7 @@ async fn survives(faults: &str) -> Vec<String> {
         (&json!("completed"), &json!("Echoed héllo\u{2028}")),
         "{done}"
     );
+    stage.is_blameless().await;
     let seen = stage.hub.seen();
     assert_eq!(seen.tools.len(), 1);
     let sequences: Vec<_> =
@@ -154,4 +156,40 @@ async fn c_tool_20_a_call_whose_event_was_lost_is_fetched() {
 async fn c_run_2_an_end_that_was_lost_is_asked_for() {
     let stage = Stage::new("  - { at: { event: run.completed }, do: { reframe: { omit: [data] } } }").await;
     assert_eq!(stage.say("hello").await["text"], "Hello");
+}
+
+/// An input of 1 MiB, written 1 KiB at a time.
+async fn large(defect: impl Into<Defects>) -> (usize, f64) {
+    let stage = Stage::with("", defect).await;
+    let scenario = json!({
+        "workspace": {
+            "tools": [{ "name": "echo_tool", "input_schema": { "type": "object" }, "output_schema": { "type": "object" } }],
+            "agents": [{ "slug": "demo", "tools": ["echo_tool"] }],
+        },
+        "agent": [{ "do": [
+            { "call": { "tool": "echo_tool", "input": { "message": "é".repeat(1 << 19) } } },
+            { "say": ["Done."] },
+        ] }],
+        "faults": [{ "at": { "event": "agent.custom_tool_use", "when": "before" },
+            "do": { "dribble": { "bytes": 1024, "every": "0ms" } } }],
+    });
+    stage.api("PUT", "/__mock/scenario", scenario).await;
+    assert_eq!(stage.say("call").await["status"], "completed");
+    let journal = stage.api("GET", "/__mock/journal?limit=1000", json!(null)).await;
+    let at = |route: &str| {
+        let entry =
+            journal["entries"].as_array().unwrap().iter().find(|entry| entry["route"] == route).unwrap();
+        entry["elapsed_ms"].as_f64().unwrap()
+    };
+    let input = &stage.hub.seen().tools[0]["input"]["message"];
+    (input.as_str().unwrap().len(), at("runs.resume") - at("runs.create"))
+}
+
+#[tokio::test]
+async fn c_sse_7_an_event_of_1_mib() {
+    let (length, took) = large(Defects::NONE).await;
+    assert_eq!(length, 1 << 20);
+
+    let (_, slow) = large(Defect::RescansTheBuffer).await;
+    assert!(slow > took + 1500.0, "{slow} against {took}");
 }
