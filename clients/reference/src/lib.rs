@@ -1,7 +1,7 @@
 //! A client of the Pantheon contract that keeps every rule of its §8, to be read as a model of how to write one.
 //!
 //! From the outside in: [`sse`] reads bytes, [`event`] reads what they say, [`stream`] keeps at it whatever happens to
-//! the connection, [`run`] knows how a run stands, [`tools`] executes once and answers until it is heard, [`ledger`]
+//! the connection, [`mod@run`] knows how a run stands, [`tools`] executes once and answers until it is heard, [`ledger`]
 //! remembers both across a death, and [`conversation`] puts them together. [`api`] makes requests and judges answers,
 //! [`registry`] registers tools. An [`application::Application`] brings the tools and the people.
 //!

@@ -104,10 +104,9 @@ impl Api {
         })
     }
 
-    /// Names the workspace, for what is kept of it.
-    #[must_use]
-    pub fn workspace(&self) -> (Arc<str>, Arc<str>) {
-        (Arc::clone(&self.base), Arc::clone(&self.key))
+    /// The key; only a deliberate mistake has a use for it.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
     }
 
     /// Sends a request once, and reads its whole answer within the time-out.

@@ -72,7 +72,7 @@ defects! {
     OpensSecondStream: "C-SSE-21"; "B040"; "Has two paths that reconnect, so a second stream is opened and kept.";
 
     // Text.
-    TextFromDeltas: "C-SSE-14"; "B049"; "Builds the final text from the deltas.";
+    TextFromDeltas: "C-SSE-14", "C-SSE-13"; "B049"; "Builds the final text from the deltas.";
     TextFromDeltasAndMessage: "C-SSE-14"; "B049"; "Adds the durable message to the text that the deltas made.";
     FirstMessageOnly: "C-SSE-14"; "-"; "Takes the first message of a run for its answer.";
 
@@ -204,6 +204,7 @@ defects! {
     JudgesByMessage: "C-ERR-1"; "-"; "Looks for words in an error's message.";
     UnknownCodeIsFatal: "C-ERR-1"; "-"; "Takes a code that it doesn't know for final, whatever the status.";
     FollowsRedirectsWithKey: "C-SEC-1"; "-"; "Follows redirects to other origins with its key.";
+    KeyOnEveryCall: "C-SEC-1"; "-"; "Has its key as a default header of its HTTP client, so it goes to the tools, too.";
     PrintsKey: "C-SEC-2"; "-"; "Prints its settings at the start, the key included.";
     PrintsKeyOnError: "C-SEC-2"; "-"; "Prints the request that failed with all its headers.";
 }

@@ -34,6 +34,8 @@ const POLL: Duration = Duration::from_secs(10);
 pub(crate) struct Link {
     url: Arc<str>,
     client: reqwest::Client,
+    /// A key that a deliberate mistake sends along.
+    key: Option<Arc<str>>,
 }
 
 /// What the question for a task brings.
@@ -56,12 +58,17 @@ pub(crate) enum Called {
 
 impl Link {
     pub(crate) fn new(url: &str) -> Result<Self, Failure> {
-        Ok(Self { url: url.trim_end_matches('/').into(), client: http_client()? })
+        Ok(Self { url: url.trim_end_matches('/').into(), client: http_client()?, key: None })
     }
 
     /// The same harness at another path of its own.
     pub(crate) fn at(&self, url: &str) -> Self {
-        Self { url: url.trim_end_matches('/').into(), client: self.client.clone() }
+        Self { url: url.trim_end_matches('/').into(), client: self.client.clone(), key: None }
+    }
+
+    /// With a key that goes along with each call; a deliberate mistake.
+    pub(super) fn with_key(self, key: &str) -> Self {
+        Self { key: Some(key.into()), ..self }
     }
 
     pub(crate) async fn hello(&self) -> Result<(), Failure> {
@@ -105,7 +112,10 @@ impl Link {
 
     /// One call, once: it may have an effect.
     pub(crate) async fn call(&self, path: &str, body: String) -> Called {
-        let request = self.client.post(format!("{}/{path}", self.url));
+        let mut request = self.client.post(format!("{}/{path}", self.url));
+        if let Some(key) = &self.key {
+            request = request.bearer_auth(key);
+        }
         Self::exchange(request.header("Content-Type", "application/json").body(body)).await
     }
 

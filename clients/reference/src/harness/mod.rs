@@ -23,7 +23,7 @@ use crate::application::{Application, News};
 use crate::client::Client;
 use crate::clock;
 use crate::conversation::{self, Converse, Done, Observe, Opening};
-use crate::defect::Defects;
+use crate::defect::{Defect, Defects};
 use crate::environment::Environment;
 use crate::registry;
 use crate::run::RunId;
@@ -103,6 +103,11 @@ impl Desk {
                 let done = with_task_id(Done::error(None, failure).to_json(), task);
                 return self.report_done(&link, &done).await;
             }
+        };
+        let link = if self.defects.has(Defect::KeyOnEveryCall) {
+            link.with_key(workspace.client.api().key())
+        } else {
+            link
         };
         let reporter = Reporter::new(link.clone(), self.environment.output.clone());
         let app = HarnessApp { link: link.clone(), reporter, gated: workspace.gated(task) };

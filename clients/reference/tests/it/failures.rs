@@ -152,3 +152,46 @@ async fn c_sec_1_the_key_stays_with_its_origin() {
     let fault = "  - { at: { request: runs.resume, nth: 1 }, do: { redirect: { to: '{{ other_origin }}/v1/elsewhere', status: 307 } } }";
     are_repetitions(&answers(fault).await, 2);
 }
+
+#[tokio::test]
+async fn a_good_client_passes_under_every_reading_of_the_contract() {
+    for variant in [
+        "dashed-run-ids",
+        "expired-410",
+        "in-progress-409",
+        "separate-execution-keys",
+        "sticky-keys",
+        "stream-outlives-run",
+        "strict-bodies",
+        "unknown-cursor-replays-all",
+    ] {
+        let lost = format!(
+            "  - {{ at: {{ request: runs.resume, nth: 1, phase: after_commit }}, do: {{ close: rst }} }}
+  - {{ at: {{ event: tool.completed, when: before }}, do: {{ close: rst }} }}
+  - {{ at: {{ event: agent.custom_tool_use }}, do: {{ resync: true }} }}
+variants: [{variant}]"
+        );
+        answers(&lost).await;
+        let stage = Stage::new(&format!(
+            "  - {{ at: {{ request: runs.resume }}, do: {{ expire: true }} }}\nvariants: [{variant}]"
+        ))
+        .await;
+        assert_eq!(stage.say("call").await["status"], "expired", "{variant}");
+        stage.is_blameless().await;
+    }
+}
+
+#[tokio::test]
+async fn c_tool_7_a_correction_passes_under_every_reading_of_its_key() {
+    for variant in ["sticky-keys", "in-progress-409"] {
+        let fault =
+            format!("  - {{ at: {{ request: tools.get }}, do: {{ delay: 0s }} }}\nvariants: [{variant}]");
+        let stage = Stage::new(&fault).await;
+        stage.hub.answer_with(|body| match body.get("details") {
+            Some(_) => json!({ "content": { "echoed": "right" } }),
+            None => json!({ "content": {} }),
+        });
+        assert_eq!(stage.say("call").await["text"], "Echoed right");
+        stage.is_blameless().await;
+    }
+}
