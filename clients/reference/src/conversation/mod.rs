@@ -30,11 +30,14 @@ use crate::defect::Defect;
 use crate::run::{Change, End, Run, RunId};
 use crate::stream::{Ended, EventStream, Signal};
 use crate::tools::Call;
-use crate::tools::resume::Resumed;
+use crate::tools::resume::{Resumed, Wanted};
 use pause::Confirmed;
 
-/// How long requests on their way may take when the run has ended, and how long a call whose answer failed may take to
-/// come again.
+/// How long it may take until it is known what became of the answers that were sent, when the run has ended.
+const LAST_ANSWERS: Duration = Duration::from_secs(20);
+
+/// How long requests on their way may take when there will be no more events, and how long a call whose answer failed
+/// may take to come again.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How long the event of our own cancel may take.
@@ -59,8 +62,8 @@ struct Conversation<'a, A> {
 
 /// How far the answering of a call has come.
 enum Progress {
-    /// It is being approved, executed or answered; until the sender says that it is settled.
-    Working(watch::Sender<bool>),
+    /// It is being approved, executed or answered; as long as the sender says that it is wanted.
+    Working(watch::Sender<Wanted>),
     /// It is answered.
     Done,
     /// Its answer could not be delivered. When the call comes again, it is sent again (C-TOOL-15).
@@ -188,7 +191,7 @@ impl<'a, A: Application> Conversation<'a, A> {
     fn change(&mut self, change: Change) {
         match change {
             Change::Required => self.confirm(),
-            Change::Settled(events) => events.iter().for_each(|event| self.withdraw(event)),
+            Change::Settled(events) => events.iter().for_each(|event| self.withdraw(event, Wanted::Settled)),
             Change::Item { tool_call_id, name, status } => {
                 self.app.tell(News::Item { tool_call_id, name, status });
             }
@@ -236,20 +239,22 @@ impl<'a, A: Application> Conversation<'a, A> {
         self.calls.insert(call.event_id.clone(), progress);
     }
 
-    /// The call is settled: whatever is still done about it is in vain (C-APP-2).
-    fn withdraw(&self, event: &str) {
-        if let Some(Progress::Working(withdrawn)) = self.calls.get(event)
+    /// Whatever is done about a call is in vain, but for an answer that has been sent: whether that was heard is asked
+    /// until it is known, unless the run is over (C-APP-2, C-TOOL-5).
+    fn withdraw(&self, event: &str, wanted: Wanted) {
+        if let Some(Progress::Working(sender)) = self.calls.get(event)
             && !self.client.defects().has(Defect::ExecutesAfterCancel)
         {
-            withdrawn.send_replace(true);
+            sender.send_replace(wanted);
         }
     }
 
     fn run_ended(&mut self) {
         let calls: Vec<_> = self.calls.keys().cloned().collect();
-        calls.iter().for_each(|call| self.withdraw(call));
+        let wanted = if self.run.end() == Some(&End::Completed) { Wanted::Settled } else { Wanted::Over };
+        calls.iter().for_each(|call| self.withdraw(call, wanted));
         self.mistaken_end();
-        self.end_within(Why::Run, GRACE);
+        self.end_within(Why::Run, LAST_ANSWERS);
     }
 
     /// The conversation ends, once all work is done or that time has passed. The run's own end counts before all else.

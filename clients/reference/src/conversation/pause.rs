@@ -16,7 +16,7 @@ use crate::clock;
 use crate::defect::Defect;
 use crate::event::{Event, Kind};
 use crate::run::RunId;
-use crate::tools::resume::{Resume, Resumed};
+use crate::tools::resume::{Resume, Resumed, Wanted};
 use crate::tools::{Answer, Call, execute};
 
 /// How often the server is asked what a run waits for. If it doesn't say, the events are believed.
@@ -102,20 +102,20 @@ impl<'a, A: Application> Conversation<'a, A> {
 
     /// Whether the call may be executed.
     pub(super) fn approved(&mut self, call: &Arc<Call>, yes: bool) {
-        let Some(Progress::Working(withdrawn)) = self.calls.get(&call.event_id) else { return };
-        let withdrawn = withdrawn.subscribe();
-        if *withdrawn.borrow() {
+        let Some(Progress::Working(wanted)) = self.calls.get(&call.event_id) else { return };
+        let wanted = wanted.subscribe();
+        if *wanted.borrow() != Wanted::Yes {
             self.calls.insert(call.event_id.clone(), Progress::Done);
             return;
         }
         let defects = self.client.defects();
         if yes || defects.has(Defect::NoIsYes) {
-            return self.execute(call, withdrawn, None);
+            return self.execute(call, wanted, None);
         }
         if defects.has(Defect::DeclineIsSilent) {
             return self.answered(call, Resumed::Failed(Failure::new("declined", "the user declined")));
         }
-        self.submit(call, withdrawn, Answer::error("USER_CANCELLED", "The user declined this action."));
+        self.submit(call, wanted, Answer::error("USER_CANCELLED", "The user declined this action."));
     }
 
     /// Begins to answer a call, unless that is under way or done.
@@ -136,7 +136,7 @@ impl<'a, A: Application> Conversation<'a, A> {
             // The call has come again: there is something to do.
             self.ending = None;
         }
-        let (sender, withdrawn) = watch::channel(false);
+        let (sender, wanted) = watch::channel(Wanted::Yes);
         self.calls.insert(call.event_id.clone(), Progress::Working(sender));
         let checks_late = defects.has(Defect::ChecksCallByCall);
         let invalid = fault
@@ -144,32 +144,32 @@ impl<'a, A: Application> Conversation<'a, A> {
             .map(|fault| Answer::error("INVALID_INPUT", format!("The input doesn't fit: {fault}")));
         match invalid {
             Some(answer) if !defects.has(Defect::InputUnchecked) && !checks_late => {
-                self.submit(call, withdrawn, answer)
+                self.submit(call, wanted, answer)
             }
             late => {
                 let is_asked = self.app.needs_approval(&call.name) && !defects.has(Defect::NeverAsks);
                 if is_asked && !defects.has(Defect::AsksTooLate) && !self.was_approved(call) {
-                    return self.ask(call, withdrawn);
+                    return self.ask(call, wanted);
                 }
-                self.execute(call, withdrawn, late.filter(|_| checks_late));
+                self.execute(call, wanted, late.filter(|_| checks_late));
             }
         }
     }
 
     /// Asks for approval; a call that is settled meanwhile asks no more.
-    fn ask(&mut self, call: &Arc<Call>, mut withdrawn: watch::Receiver<bool>) {
+    fn ask(&mut self, call: &Arc<Call>, mut wanted: watch::Receiver<Wanted>) {
         let (app, call) = (self.app, Arc::clone(call));
         self.work.push(Box::pin(async move {
             tokio::select! {
                 biased;
-                _ = withdrawn.wait_for(|withdrawn| *withdrawn) => Work::Answered(call, Some(Resumed::Withdrawn)),
+                _ = wanted.wait_for(|wanted| *wanted != Wanted::Yes) => Work::Answered(call, Some(Resumed::Withdrawn)),
                 yes = app.approve(&call) => Work::Approved(call, yes),
             }
         }));
     }
 
     /// Executes and answers; what the server has accepted or is being sent is never cut short, the rest is.
-    fn execute(&mut self, call: &Arc<Call>, mut withdrawn: watch::Receiver<bool>, late: Option<Answer>) {
+    fn execute(&mut self, call: &Arc<Call>, mut wanted: watch::Receiver<Wanted>, late: Option<Answer>) {
         let (client, app, call) = (self.client, self.app, Arc::clone(call));
         let (run, started) = (self.run_of(&call), self.run.started(&call.tool_call_id));
         let gate = self.gate();
@@ -196,7 +196,7 @@ impl<'a, A: Application> Conversation<'a, A> {
             };
             let answer = tokio::select! {
                 biased;
-                _ = withdrawn.wait_for(|withdrawn| *withdrawn) => {
+                _ = wanted.wait_for(|wanted| *wanted != Wanted::Yes) => {
                     return Work::Answered(call, Some(Resumed::Withdrawn));
                 }
                 answer = executing => answer,
@@ -208,20 +208,18 @@ impl<'a, A: Application> Conversation<'a, A> {
                 let _ = app.approve(&call).await;
             }
             let Some(answer) = answer else { return Work::Answered(call, None) };
-            let resume =
-                Resume { client, app, call: &call, run: &run, started: started.as_deref(), withdrawn };
+            let resume = Resume { client, app, call: &call, run: &run, started: started.as_deref(), wanted };
             let resumed = resume.send(answer).await;
             Work::Answered(call, Some(resumed))
         }));
     }
 
     /// Answers without executing.
-    fn submit(&mut self, call: &Arc<Call>, withdrawn: watch::Receiver<bool>, answer: Answer) {
+    fn submit(&mut self, call: &Arc<Call>, wanted: watch::Receiver<Wanted>, answer: Answer) {
         let (client, app, call) = (self.client, self.app, Arc::clone(call));
         let (run, started) = (self.run_of(&call), self.run.started(&call.tool_call_id));
         self.work.push(Box::pin(async move {
-            let resume =
-                Resume { client, app, call: &call, run: &run, started: started.as_deref(), withdrawn };
+            let resume = Resume { client, app, call: &call, run: &run, started: started.as_deref(), wanted };
             let resumed = resume.send(answer).await;
             Work::Answered(call, Some(resumed))
         }));
@@ -357,11 +355,11 @@ impl<A: Application> Conversation<'_, A> {
             run: Some(self.run.id.clone()),
             created_at: None,
         };
-        let (sender, withdrawn) = watch::channel(false);
+        let (sender, wanted) = watch::channel(Wanted::Yes);
         self.calls.insert(event.to_owned(), Progress::Working(sender));
         self.submit(
             &Arc::new(call),
-            withdrawn,
+            wanted,
             Answer::error("UNKNOWN_TOOL", "This application has no such tool."),
         );
     }

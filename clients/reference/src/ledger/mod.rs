@@ -97,12 +97,13 @@ impl Ledger {
         self.contents().answers.get(event).cloned()
     }
 
-    /// Records what is to be answered, before it is sent.
+    /// Records what is to be answered, before it is sent. It outlives the process; that it outlive the machine is asked of
+    /// executions alone, since a result can be sent anew and its tool can't be called anew.
     pub fn send(&self, event: &str, sent: &Sent) {
         let refused: Vec<_> = sent.refused.iter().map(Answer::to_record).collect();
         let record = json!({ "event": event, "number": sent.number, "answer": sent.answer.to_record(), "refused": refused });
         let mut contents = self.contents();
-        let _ = contents.journal.commit(&record);
+        contents.journal.append(&record);
         contents.answers.insert(event.to_owned(), sent.clone());
     }
 
@@ -115,7 +116,7 @@ impl Ledger {
     /// Records where a task has come: its session, and its run once that is known.
     pub fn begin(&self, task: &str, session: &str, run: &str) {
         let mut contents = self.contents();
-        let _ = contents.journal.commit(&json!({ "task": task, "session": session, "run": run }));
+        contents.journal.append(&json!({ "task": task, "session": session, "run": run }));
         contents.runs.insert(task.to_owned(), (session.to_owned(), run.to_owned()));
     }
 

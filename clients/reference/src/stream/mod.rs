@@ -129,6 +129,9 @@ impl Reader {
                     if let Some(failure) = self.stops_at_drop() {
                         return Ok(failure);
                     }
+                    if ending.how == Ended::Silent {
+                        self.patience.was_silent();
+                    }
                     self.send(Signal::Dropped(ending.how)).await?;
                     (ending.progressed, Hint::None, Failure::new("stream_lost", "the stream keeps ending"))
                 }

@@ -8,6 +8,9 @@ use crate::defect::{Defect, Defects};
 /// How many connections in a row may bring nothing new.
 const MOST_FRUITLESS: u32 = 10;
 
+/// How many may be silent until they are given up: the server was there, and may have had nothing to say.
+const MOST_SILENT: u32 = 60;
+
 /// The delay after a connection that brought something new.
 const AFTER_PROGRESS: Duration = Duration::from_millis(25);
 
@@ -16,6 +19,7 @@ const AFTER_PROGRESS: Duration = Duration::from_millis(25);
 pub(super) struct Patience {
     backoff: Backoff,
     fruitless: u32,
+    silent: u32,
     /// The least delay that the stream asked for.
     pub(super) least: Duration,
     defects: Defects,
@@ -24,7 +28,7 @@ pub(super) struct Patience {
 impl Patience {
     pub(super) fn new(seed: &str, defects: Defects) -> Self {
         let backoff = Backoff::new(Duration::from_millis(50), Duration::from_millis(500), seed);
-        Self { backoff, fruitless: 0, least: Duration::ZERO, defects }
+        Self { backoff, fruitless: 0, silent: 0, least: Duration::ZERO, defects }
     }
 
     /// A connection was accepted. That alone is no progress: a server that accepts and closes would be hammered.
@@ -38,7 +42,16 @@ impl Patience {
     pub(super) fn progressed(&mut self) {
         if !self.defects.has(Defect::PatienceNeverRefilled) {
             self.fruitless = 0;
+            self.silent = 0;
             self.backoff.reset();
+        }
+    }
+
+    /// A connection was silent for so long that it was given up.
+    pub(super) fn was_silent(&mut self) {
+        if self.silent < MOST_SILENT {
+            self.silent += 1;
+            self.fruitless = self.fruitless.saturating_sub(1);
         }
     }
 

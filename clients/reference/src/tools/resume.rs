@@ -47,6 +47,17 @@ pub enum Resumed {
     Withdrawn,
 }
 
+/// Whether the answer to a call is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Yes.
+    Yes,
+    /// The stream has shown a result, perhaps this one. An answer that was sent is repeated until it is known.
+    Settled,
+    /// The run has ended without it.
+    Over,
+}
+
 /// The answering of one call.
 pub(crate) struct Resume<'a, A> {
     pub(crate) client: &'a Client,
@@ -55,8 +66,8 @@ pub(crate) struct Resume<'a, A> {
     pub(crate) run: &'a RunId,
     /// The event id of the call's `tool.started`; only a deliberate mistake has a use for it.
     pub(crate) started: Option<&'a str>,
-    /// Turns true when the call is settled.
-    pub(crate) withdrawn: watch::Receiver<bool>,
+    /// Whether the answer is wanted.
+    pub(crate) wanted: watch::Receiver<Wanted>,
 }
 
 /// What is to be done after a request was answered.
@@ -104,7 +115,8 @@ impl<A: Application> Resume<'_, A> {
         let mut in_progress_tries = Tries::evenly(IN_PROGRESS.0, IN_PROGRESS.1);
         let mut count = 0;
         loop {
-            if *self.withdrawn.borrow() {
+            let wanted = *self.wanted.borrow();
+            if wanted == Wanted::Over || wanted == Wanted::Settled && count == 0 {
                 return Next::Done(Resumed::Withdrawn);
             }
             count += 1;
@@ -131,11 +143,11 @@ impl<A: Application> Resume<'_, A> {
         }
     }
 
-    /// Waits, but not once the call is settled.
+    /// Waits, but not once the run is over.
     async fn wait(&mut self, wait: Duration) {
         tokio::select! {
             () = clock::sleep(wait) => {}
-            _ = self.withdrawn.wait_for(|withdrawn| *withdrawn) => {}
+            _ = self.wanted.wait_for(|wanted| *wanted == Wanted::Over) => {}
         }
     }
 

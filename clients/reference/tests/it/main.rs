@@ -5,6 +5,7 @@ mod conversations;
 mod crashes;
 mod defects;
 mod failures;
+mod files;
 mod house;
 mod hub;
 mod mistakes;

@@ -51,6 +51,7 @@ pub(crate) struct Stage {
     pub(crate) printed: Arc<Mutex<Vec<String>>>,
     folder: PathBuf,
     defects: Defects,
+    slack: u32,
     http: reqwest::Client,
     clients: JoinSet<Exit>,
 }
@@ -62,6 +63,13 @@ impl Stage {
     }
 
     pub(crate) async fn with(faults: &str, defects: impl Into<Defects>) -> Self {
+        let scenario =
+            if faults.is_empty() { ECHO.to_owned() } else { format!("{ECHO}\nfaults:\n{faults}\n") };
+        Self::scripted(&scenario, defects, 1).await
+    }
+
+    /// With this scenario, and a client that waits so many times longer than others before it gives up on something.
+    pub(crate) async fn scripted(scenario: &str, defects: impl Into<Defects>, slack: u32) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = Server::start(listener, Options::default(), 1000).unwrap();
@@ -74,13 +82,12 @@ impl Stage {
             printed: Arc::default(),
             folder,
             defects: defects.into(),
+            slack,
             http: reqwest::Client::new(),
             clients: JoinSet::new(),
         };
-        let scenario =
-            if faults.is_empty() { ECHO.to_owned() } else { format!("{ECHO}\nfaults:\n{faults}\n") };
         let request = stage.http.put(format!("{}/__mock/scenario", stage.server.url)).bearer_auth(&stage.key);
-        let answer = request.body(scenario).send().await.unwrap();
+        let answer = request.body(scenario.to_owned()).send().await.unwrap();
         let status = answer.status();
         assert!(status.is_success(), "{}", answer.text().await.unwrap());
         stage.start_client();
@@ -96,8 +103,8 @@ impl Stage {
             messages: Messages::Listed(Vec::new()),
             harness_url: Some(self.hub.url.clone()),
             state_dir: Some(self.folder.clone()),
-            idle: Duration::from_millis(500),
-            request_timeout: Duration::from_millis(700),
+            idle: Duration::from_millis(500) * self.slack,
+            request_timeout: Duration::from_millis(700) * self.slack,
             plain: false,
             output: Output::new(move |_, line| printed.lock().unwrap().push(line.to_owned())),
         }
