@@ -49,7 +49,7 @@ fn before_idle(resume: Exchange<'_>, exchanges: &[Exchange<'_>], evidence: &Evid
         let idle = evidence.events.iter().find(|event| requires(event, id));
         let is_told_by_stream = |idle: &Value| idle["sequence"].as_u64() <= Some(resume.told());
         let is_told_by_answer = || {
-            let asked = ["runs.get", "events.list", "runs.resume"];
+            let asked = ["runs.get", "runs.list", "events.list", "runs.resume"];
             let before = exchanges.iter().filter(|it| it.was_answered_before(resume));
             before.filter(|it| asked.iter().any(|route| it.is(route))).any(|it| it.may_have_told(id))
         };
