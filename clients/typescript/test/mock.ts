@@ -1,0 +1,104 @@
+/** One running pantheon-mock, and the workspaces that tests have in it. */
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+/** From `dist/test`, where this runs. */
+const REPOSITORY = new URL('../../../../', import.meta.url)
+const PROGRAM = process.env['PANTHEON_MOCK'] ?? fileURLToPath(new URL('target/debug/pantheon-mock', REPOSITORY))
+
+export interface Mock {
+  url: string
+  stop(): Promise<void>
+}
+
+export interface Entry {
+  seq: number
+  kind: string
+  elapsed_ms: number
+  route?: string
+  status?: number
+  headers?: Record<string, string>
+  body?: Record<string, any>
+  last_event_id?: string
+  replayed?: boolean
+  [more: string]: unknown
+}
+
+/** A mock on a free port, once it has said that it is ready. */
+export async function startMock(): Promise<Mock> {
+  const mock = spawn(PROGRAM, ['--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let log = ''
+  mock.stderr.setEncoding('utf8').on('data', (text: string) => (log += text))
+  const ended = once(mock, 'close') as Promise<[number]>
+  const ready = new Promise<{ url: string }>((resolve, reject) => {
+    createInterface(mock.stdout).on('line', (line) => resolve(JSON.parse(line)))
+    ended.then(([code]) => reject(new Error(`${PROGRAM} ended with ${code} before it was ready: ${log}`)), reject)
+  })
+  const { url } = await ready
+  return {
+    url,
+    async stop() {
+      mock.kill('SIGTERM')
+      assert.equal((await ended)[0], 0, log)
+    },
+  }
+}
+
+/** The text of a file under `scenarios/`. */
+export function scenarioFile(name: string): string {
+  return readFileSync(new URL(`scenarios/${name}.yaml`, REPOSITORY), 'utf8')
+}
+
+/** What one API key sees of the mock. Nothing in it is shared with another test. */
+export class Workspace {
+  readonly apiKey = `pk_test_${randomUUID()}`
+
+  constructor(readonly url: string) {}
+
+  async request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<any> {
+    const response = await fetch(this.url + path, {
+      method,
+      headers: { authorization: `Bearer ${this.apiKey}`, 'content-type': 'application/json', ...headers },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`)
+    return text === '' ? undefined : JSON.parse(text)
+  }
+
+  async load(scenario: string): Promise<void> {
+    await this.request('PUT', '/__mock/scenario', scenario)
+  }
+
+  /** All that the journal has of a kind. */
+  async journal(kind = 'request'): Promise<Entry[]> {
+    return (await this.request('GET', `/__mock/journal?kind=${kind}&limit=1000`)).entries
+  }
+
+  async requests(route: string): Promise<Entry[]> {
+    return (await this.journal()).filter((entry) => entry.route === route)
+  }
+
+  /** Waits until a request of a route has come. */
+  async requested(route: string): Promise<Entry> {
+    for (let after = 0; ; ) {
+      const page = await this.request('GET', `/__mock/journal?kind=request&after=${after}&wait_ms=20000`)
+      const found = page.entries.find((entry: Entry) => entry.route === route)
+      if (found !== undefined) return found
+      assert.notEqual(page.entries.length, 0, `no ${route} came`)
+      after = page.next
+    }
+  }
+
+  /** The verdict on the scenario's own `expect`. */
+  async assertExpected(): Promise<void> {
+    const { verdict, failures } = await this.request('POST', '/__mock/verify')
+    assert.equal(verdict, 'pass', JSON.stringify(failures, null, 1))
+  }
+}
