@@ -88,7 +88,10 @@ export class Hub {
     const text = Buffer.concat(chunks).toString()
     const body = text === '' ? undefined : JSON.parse(text)
     const gone = new AbortController()
-    response.on('close', () => gone.abort())
+    response.on('close', () => {
+      gone.abort()
+      this.#changed()
+    })
     const answer = await this.#answer(new URL(request.url!, 'http://hub').pathname, body, gone.signal)
     if (answer === undefined) response.writeHead(204).end()
     else response.writeHead(200, { 'content-type': 'application/json' }).end(typeof answer === 'string' ? answer : JSON.stringify(answer))
@@ -102,7 +105,8 @@ export class Hub {
         return { protocol: 1, scenario: 'test' }
       case 'task':
         await this.until(() => this.#tasks.length > 0 || signal.aborted)
-        return this.#tasks.shift()
+        // A client that has died must not take a task with it.
+        return signal.aborted ? undefined : this.#tasks.shift()
       case 'tool':
         this.toolCalls.push(body)
         this.#changed()
@@ -113,7 +117,6 @@ export class Hub {
       case 'approve':
         this.approvals.push(body)
         this.#changed()
-        signal.addEventListener('abort', () => this.#changed())
         return this.onApprove(body, signal)
       case 'report':
         this.items.push(...body.items)
