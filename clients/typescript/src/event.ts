@@ -7,7 +7,6 @@ export interface SessionEvent {
   /** The id of its frame. An event without one is not durable: it is never acted on, and no cursor (SSE-3). */
   id: string | undefined
   type: string
-  /** As it was sent; a text where it is no JSON. */
   data: Json
   /** Without dashes and in lower case, as {@link runKey} makes it. */
   run: string | undefined
@@ -31,10 +30,14 @@ const ACTED_ON = [
   'run.completed', 'run.failed', 'run.cancelled',
 ]
 
-/** The event of a frame; nothing where the frame has no data (C-SSE-5). */
+/**
+ * The event of a frame; nothing where the frame has no data (C-SSE-5). A durable event repeats the id of its frame
+ * (SSE-2); where it doesn't, as where it is no JSON, it is not what the id stands for, and has none.
+ */
 export function eventOf(frame: Frame): SessionEvent | undefined {
   if (frame.data === undefined) return undefined
-  return eventFrom(frame.id || undefined, frame.type, read(frame.data) ?? frame.data)
+  const data = read(frame.data) ?? frame.data
+  return eventFrom(frame.id !== '' && frame.id === text(data, 'id') ? frame.id : undefined, frame.type, data)
 }
 
 /** An event as a list of events tells it (LIST-1): its id is that of its frame (SSE-2). */
@@ -82,7 +85,7 @@ function eventFrom(id: string | undefined, frameType: string | undefined, data: 
   const runId = text(data, 'run_id')
   const event: SessionEvent = { id, type, data, run: runId && runKey(runId), isWhole: true }
   if (!ACTED_ON.includes(type)) return event
-  // A frame that contradicts itself, is no JSON, or doesn't say whose it is, is not believed.
+  // A frame that contradicts itself, or doesn't say whose it is, is not believed.
   event.isWhole =
     isObject(data) && (named === undefined || named === type) && event.run !== undefined &&
     (type !== 'agent.custom_tool_use' || callOf(event) !== undefined)

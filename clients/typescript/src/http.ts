@@ -5,9 +5,10 @@ import { read, text, write, type Json } from './json.js'
 import { backOff, LONGEST_WAIT_MS, retryAfter, sleep } from './time.js'
 
 const MOST_REDIRECTS = 5
-const TRIES = 10
+/** Six repeats with growing waits take six seconds; what is left unsaid then is kept for later (C-TOOL-5). */
+const TRIES = 7
 const FIRST_WAIT_MS = 100
-const LONGEST_BACK_OFF_MS = 2_000
+const LONGEST_BACK_OFF_MS = 10_000
 
 export interface Request {
   method: 'GET' | 'POST'

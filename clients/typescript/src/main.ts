@@ -1,7 +1,7 @@
 /** `node dist/src/main.js [--plain]`: under a harness where there is one, or plain. */
 
 import { serve } from './harness.js'
-import { talk } from './plain.js'
+import { talk, withoutKey } from './plain.js'
 import { settingsFrom } from './settings.js'
 
 const settings = settingsFrom(process.env)
@@ -11,7 +11,7 @@ try {
   if (isPlain) process.exitCode = (await talk(settings)) ? 0 : 1
   else await serve(settings.harnessUrl!, settings)
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error)
+  console.error(withoutKey(error instanceof Error ? error.message : String(error), settings.apiKey))
   process.exitCode = 1
 }
 // A tool that is still at work, or a connection that is kept for later, holds nobody up.

@@ -50,6 +50,6 @@ function applicationOf({ harnessUrl }: Settings, print: (text: string) => void):
 }
 
 /** Whatever the server says, the key is not printed (C-SEC-2). */
-function withoutKey(text: string, key: string): string {
+export function withoutKey(text: string, key: string): string {
   return key === '' ? text : text.replaceAll(key, '[key]')
 }

@@ -60,12 +60,12 @@ export class Run {
         if (signal.kind === 'gap' && !this.#acted.has(signal.id)) await this.#catchUp()
         if (this.#end !== undefined) break
       }
-      if (this.#end?.status === 'completed') await Promise.race([Promise.all(this.#answering), sleep(LAST_ANSWERS_MS)])
+      if (this.#end !== undefined) await Promise.race([Promise.all(this.#answering), sleep(LAST_ANSWERS_MS)])
     } catch (error) {
       this.#failure ??= Failure.from(error)
     } finally {
       this.#over.abort()
-      for (const { withdrawal } of this.#calls.values()) withdrawal.abort()
+      this.#withdrawAll()
     }
     return this.#conclude()
   }
@@ -80,6 +80,9 @@ export class Run {
       app.tell({ kind: 'event', type: event.type, sse_id: event.id, data: event.data })
     }
     if (event.isWhole && event.run === this.#key && this.#end === undefined) this.#act(event)
+    // From here on nothing is asked for and nothing executed; what was answered before a cancel is not repeated either.
+    if (this.#end !== undefined) this.#withdrawAll()
+    if (this.#end?.status === 'cancelled') this.#over.abort()
     return true
   }
 
@@ -167,7 +170,7 @@ export class Run {
     if (verdict.kind === 'expired') {
       // No other call of the run is answered any more; the stream is about to say that it has failed (C-TOOL-9).
       this.#over.abort()
-      for (const { withdrawal } of this.#calls.values()) withdrawal.abort()
+      this.#withdrawAll()
       await this.#stopSoon(verdict.failure)
     } else if (verdict.kind === 'failed') {
       this.#tellFailure(verdict.failure)
@@ -206,6 +209,10 @@ export class Run {
     const candidates = [...this.#calls.values()].filter(({ call, withdrawal }) => call.toolCallId === toolCallId && !withdrawal.signal.aborted)
     const answered = candidates.find(({ state }) => state === 'settled') ?? candidates.find(({ state }) => state !== 'new') ?? candidates[0]
     answered?.withdrawal.abort()
+  }
+
+  #withdrawAll(): void {
+    for (const { withdrawal } of this.#calls.values()) withdrawal.abort()
   }
 
   #item(event: SessionEvent, status: ItemStatus): void {

@@ -18,7 +18,7 @@ const LINGER_MS = 100
 
 export type Signal =
   | { kind: 'event'; event: SessionEvent }
-  /** An id came without data: what it stands for can only be fetched. */
+  /** An id came without its event: what it stands for can only be fetched. */
   | { kind: 'gap'; id: string }
   /** A connection has ended without our doing: cleanly, or in the midst of things. */
   | { kind: 'end'; cleanly: boolean }
@@ -46,12 +46,11 @@ export async function* readSession(api: Api, session: string, history: History, 
       const connection = new Connection(opened.stream, opened.controller, options, (ms) => (server.leastWaitMs = Math.min(ms, LONGEST_WAIT_MS)))
       try {
         for await (const frame of connection.frames()) {
-          if (frame.id === '') history.moveTo('')
-          if (frame.data === undefined && frame.id) {
-            history.moveTo(frame.id)
-            yield { kind: 'gap', id: frame.id }
-          }
           const event = eventOf(frame)
+          if (frame.id !== undefined && event?.id === undefined) {
+            history.moveTo(frame.id)
+            if (frame.id !== '') yield { kind: 'gap', id: frame.id }
+          }
           if (event === undefined || !history.isNew(event)) continue
           progress ||= event.id !== undefined
           yield { kind: 'event', event }
