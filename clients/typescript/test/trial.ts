@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { Hub } from './hub.js'
 import { Workspace, type Mock } from './mock.js'
 
-const PROGRAM = fileURLToPath(new URL('../src/main.js', import.meta.url))
+const PROGRAM = [process.execPath, fileURLToPath(new URL('../src/main.js', import.meta.url))]
 
 /** A workspace with `echo_tool`, and a run that calls it with `hello`. */
 export const ECHO = {
@@ -47,19 +47,21 @@ export class Trial {
     readonly workspace: Workspace,
     readonly hub: Hub,
     readonly stateDir: string,
+    readonly program: string[],
   ) {}
 
   /** Loads a scenario, a file's text or an object, and starts a client. */
-  static async start(mock: Mock, scenario: string | object, environment: Record<string, string> = {}): Promise<Trial> {
+  static async start(mock: Mock, scenario: string | object, environment: Record<string, string> = {}, program = PROGRAM): Promise<Trial> {
     const workspace = new Workspace(mock.url)
     await workspace.load(typeof scenario === 'string' ? scenario : JSON.stringify(scenario))
-    const trial = new Trial(workspace, await Hub.start(), mkdtempSync(join(tmpdir(), 'pantheon-client-')))
+    const trial = new Trial(workspace, await Hub.start(), mkdtempSync(join(tmpdir(), 'pantheon-client-')), program)
     trial.spawn(environment)
     return trial
   }
 
   spawn(environment: Record<string, string> = {}, ...options: string[]): void {
-    const child = spawn(process.execPath, [PROGRAM, ...options], {
+    const [command, ...own] = this.program
+    const child = spawn(command!, [...own, ...options], {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: {
         ...process.env,
