@@ -53,10 +53,6 @@ describe('conversations', { concurrency: 4 }, () => {
     await t.workspace.assertExpected()
   })
 
-  for (const file of ['lost-answer', 'event-again', 'cut-inside-an-id', 'reset-after-a-call', 'resync-again-and-again', 'overloaded', 'foreign-framing']) {
-    trial(`scenarios/${file}`, running, scenarioFile(file), (t) => goesWell(t))
-  }
-
   trial('C-TOOL-5: a lost answer is asked for again with the same key and body', running, scenarioFile('lost-answer'), async (t) => {
     await goesWell(t)
     const [first, second, ...more] = await t.workspace.requests('runs.resume')

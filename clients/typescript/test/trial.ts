@@ -48,15 +48,26 @@ export class Trial {
     readonly hub: Hub,
     readonly stateDir: string,
     readonly program: string[],
+    /** Who starts the client: another trial, where that one's client is to serve this one too. */
+    readonly desk?: Trial,
   ) {}
 
   /** Loads a scenario, a file's text or an object, and starts a client. */
   static async start(mock: Mock, scenario: string | object, environment: Record<string, string> = {}, program = PROGRAM): Promise<Trial> {
-    const workspace = new Workspace(mock.url)
-    await workspace.load(typeof scenario === 'string' ? scenario : JSON.stringify(scenario))
-    const trial = new Trial(workspace, await Hub.start(), mkdtempSync(join(tmpdir(), 'pantheon-client-')), program)
+    const trial = await Trial.#set(mock, scenario, program)
     trial.spawn(environment)
     return trial
+  }
+
+  /** The same for the client of another trial (capability `reuse`). */
+  static beside(desk: Trial, mock: Mock, scenario: string | object): Promise<Trial> {
+    return Trial.#set(mock, scenario, [], desk)
+  }
+
+  static async #set(mock: Mock, scenario: string | object, program: string[], desk?: Trial): Promise<Trial> {
+    const workspace = new Workspace(mock.url)
+    await workspace.load(typeof scenario === 'string' ? scenario : JSON.stringify(scenario))
+    return new Trial(workspace, await Hub.start(), mkdtempSync(join(tmpdir(), 'pantheon-client-')), program, desk)
   }
 
   spawn(environment: Record<string, string> = {}, ...options: string[]): void {
@@ -84,7 +95,8 @@ export class Trial {
 
   /** Gives a task and waits for its end. */
   async perform(task: object, taskId = this.nextTask()): Promise<any> {
-    this.hub.give({ task_id: taskId, base_url: this.workspace.url, api_key: this.workspace.apiKey, state_dir: this.stateDir, harness_url: this.hub.url, ...task })
+    const { hub } = this.desk ?? this
+    hub.give({ task_id: taskId, base_url: this.workspace.url, api_key: this.workspace.apiKey, state_dir: this.stateDir, harness_url: this.hub.url, ...task })
     return this.hub.done(taskId)
   }
 
@@ -99,7 +111,7 @@ export class Trial {
 
   /** Kills the client at once. */
   async kill(): Promise<void> {
-    this.#process!.kill('SIGKILL')
+    this.#process?.kill('SIGKILL')
     await this.#ended
   }
 
