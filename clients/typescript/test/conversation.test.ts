@@ -47,7 +47,7 @@ describe('conversations', { concurrency: 4 }, () => {
 
   trial('C-TOOL-12: two calls in one pause, and the same one again', running, scenarioFile('two-calls-in-one-pause'), async (t) => {
     t.hub.onTool = ({ name }) => ({ content: name === 'get_time' ? { time: '12:00' } : { degrees: 20 } })
-    const done = await t.converse({ agent_slug: 'traveller', message: 'How is Lisbon?' })
+    const done = await t.converse({ message: 'How is Lisbon?' })
     assert.equal(done.text, 'And now 20.')
     assert.equal(t.hub.toolCalls.length, 3)
     await t.workspace.assertExpected()
@@ -68,16 +68,10 @@ describe('conversations', { concurrency: 4 }, () => {
     assert.equal((await t.workspace.requests('runs.resume')).length, 1)
   })
 
-  trial('C-SSE-9: unknown events are passed over', running, scenarioFile('custom-events'), async (t) => {
-    const done = await t.converse({ agent_slug: 'talkative' })
-    assert.equal(done.text, 'Here you are.')
-    await t.workspace.assertExpected()
-  })
-
   trial('C-RUN-1: a failed run is reported, and not started again', running, scenarioFile('failing-run'), async (t) => {
-    const done = await t.converse({ agent_slug: 'shaky' })
+    const done = await t.converse({})
     assert.deepEqual([done.status, done.error.code, done.text], ['failed', 'model_unavailable', undefined])
-    const again = await t.converse({ agent_slug: 'shaky', session_id: done.session_id, message: 'And now?' })
+    const again = await t.converse({ session_id: done.session_id, message: 'And now?' })
     assert.deepEqual([again.status, again.text], ['completed', 'Run 2 went well.'])
     await assertReportsAreTheLog(t, done.session_id)
     await t.workspace.assertExpected()

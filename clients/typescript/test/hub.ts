@@ -31,6 +31,10 @@ export class Hub {
   onTool: Handler<ToolCall> = ({ input }) => ({ content: { echoed: input.message } })
   onCorrect: Handler<any> = () => ({ error: { code: 'NO_CORRECTION', message: 'none', retryable: false } })
   onApprove: Handler<ToolCall> = () => ({ approved: true })
+  /** Told of each execution once it has had its effect. */
+  onTooled: () => Promise<void> | void = () => {}
+  /** Told of each request before it is answered. */
+  onRequest: (path: string) => Promise<void> | void = () => {}
 
   readonly hellos: any[] = []
   readonly toolCalls: ToolCall[] = []
@@ -99,7 +103,9 @@ export class Hub {
   }
 
   async #answer(path: string, body: any, signal: AbortSignal): Promise<unknown> {
-    switch (path.replace('/secret/', '')) {
+    const name = path.replace('/secret/', '')
+    await this.onRequest(name)
+    switch (name) {
       case 'hello':
         this.hellos.push(body)
         return { protocol: 1, scenario: 'test' }
@@ -110,6 +116,7 @@ export class Hub {
       case 'tool':
         this.toolCalls.push(body)
         this.#changed()
+        await this.onTooled()
         return this.onTool(body, signal)
       case 'correct':
         this.corrections.push(body)

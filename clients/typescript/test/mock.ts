@@ -90,15 +90,10 @@ export class Workspace {
     return (await this.journal()).filter((entry) => entry.route === route)
   }
 
-  /** Waits until a request of a route has come. */
-  async requested(route: string): Promise<Entry> {
-    for (let after = 0; ; ) {
-      const page = await this.request('GET', `/__mock/journal?kind=request&after=${after}&wait_ms=20000`)
-      const found = page.entries.find((entry: Entry) => entry.route === route)
-      if (found !== undefined) return found
-      assert.notEqual(page.entries.length, 0, `no ${route} came`)
-      after = page.next
-    }
+  /** Waits until a fault has happened. */
+  async faultFired(): Promise<void> {
+    const { entries } = await this.request('GET', '/__mock/journal?kind=fault&wait_ms=20000')
+    assert.notEqual(entries.length, 0, 'no fault happened')
   }
 
   /** What the scenario itself expects, and that the mock saw no offence. */

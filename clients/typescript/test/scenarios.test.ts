@@ -24,6 +24,17 @@ const TOOLS: Record<string, (input: any) => unknown> = {
 /** The files in which a session has a second message. */
 const TWO_MESSAGES = ['failing-run', 'same-call-id', 'stream-outlives-run']
 
+/** All of them with `PANTHEON_TEST_FULL`: none, then each alone. */
+const VARIANTS = [
+  '',
+  ...(process.env['PANTHEON_TEST_FULL'] === undefined
+    ? []
+    : ['sticky-keys', 'dashed-run-ids', 'unknown-cursor-replays-all', 'stream-outlives-run', 'separate-execution-keys', 'expired-410', 'in-progress-409', 'strict-bodies']),
+]
+
+/** The files that expect what a variant denies. */
+const CONTRADICTED = ['custom-events stream-outlives-run', 'expired-while-answering expired-410']
+
 let mock: Mock
 let desk: Trial
 before(async () => {
@@ -36,22 +47,26 @@ after(async () => {
 })
 
 describe('scenarios', { concurrency: 16 }, () => {
-  for (const file of scenarioFiles()) {
-    test(file, { timeout: 60_000, skip: LEFT_OUT[file] ?? false }, async () => {
-      const text = scenarioFile(file)
+  const cases = VARIANTS.flatMap((variant) => scenarioFiles().map((file) => [file, variant] as const))
+  for (const [file, variant] of cases) {
+    const name = `${file} ${variant}`.trim()
+    if (CONTRADICTED.includes(name)) continue
+    test(name, { timeout: 60_000, skip: LEFT_OUT[file] ?? false }, async () => {
+      const hasVariants = /^variants:/m.test(scenarioFile(file))
+      const text = scenarioFile(file) + (variant === '' || hasVariants ? '' : `\nvariants: [${variant}]\n`)
       const agent_slug = /slug: ([\w-]+)/.exec(text)![1]
       const t = await Trial.beside(desk, mock, text)
       t.hub.onTool = ({ name, input }: ToolCall) => TOOLS[name]?.(input) ?? { content: { echoed: input.message } }
       if (file === 'declined-call') t.hub.onTool = () => ({ error: { code: 'USER_CANCELLED', message: 'No.', retryable: false } })
       try {
         const opening = { agent_slug, message: 'How is Lisbon? Please call it.' }
-        const done = await t.converse(opening, `${file} 1`)
+        const done = await t.converse(opening, `${name} 1`)
         const { session_id } = done
-        if (TWO_MESSAGES.includes(file)) await t.converse({ ...opening, session_id, message: 'And now?' }, `${file} 2`)
+        if (TWO_MESSAGES.includes(file)) await t.converse({ ...opening, session_id, message: 'And now?' }, `${name} 2`)
         if (file === 'session-busy') {
           assert.equal(done.error.code, 'SESSION_BUSY')
-          await t.perform({ do: 'cancel', session_id, run_id: done.error.active_run_id }, 'cancel')
-          await t.converse({ ...opening, session_id }, `${file} 2`)
+          await t.perform({ do: 'cancel', session_id, run_id: done.error.active_run_id }, `${name} cancel`)
+          await t.converse({ ...opening, session_id }, `${name} 2`)
         }
         await t.workspace.assertExpected()
         const executed = t.hub.toolCalls.map(({ execution_idempotency_key }) => execution_idempotency_key)

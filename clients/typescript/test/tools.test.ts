@@ -228,46 +228,6 @@ describe('tools', { concurrency: 4 }, () => {
     assert.equal((await first).status, 'completed')
   })
 
-  trial('C-TOOL-2: killed while its tool works, it never runs it again', running, ECHO, async (t) => {
-    holdTool(t)
-    const taskId = t.nextTask()
-    void t.converse({}, taskId)
-    await t.hub.until(() => t.hub.toolCalls.length > 0)
-    await t.kill()
-    const run = await runOf(t)
-    t.spawn()
-    const done = await t.perform({ do: 'continue', session_id: run.session_id, run_id: run.run_id }, taskId)
-    assert.deepEqual([done.status, done.text], ['completed', 'It returned: OUTCOME_UNKNOWN'])
-    assert.equal(t.hub.toolCalls.length, 1)
-    const ids = t.hub.of('event').map(({ sse_id }) => sse_id)
-    assert.equal(new Set(ids).size, ids.length)
-  })
-
-  trial('C-TOOL-15: killed before its answer is heard, it sends it again with the same key', running, echoWith({ at: { request: 'runs.resume' }, do: { respond: { status: 503, retry_after: 30 } } }), async (t) => {
-    const taskId = t.nextTask()
-    void t.converse({}, taskId)
-    await t.workspace.requested('runs.resume')
-    await t.kill()
-    const run = await runOf(t)
-    t.spawn()
-    const done = await t.perform({ do: 'continue', session_id: run.session_id, run_id: run.run_id }, taskId)
-    assert.deepEqual([done.status, done.text], ['completed', 'It returned: hello'])
-    assert.equal(t.hub.toolCalls.length, 1)
-    const [first, second] = await t.workspace.requests('runs.resume')
-    assert.deepEqual([first!.headers!['idempotency-key'], first!.body], [second!.headers!['idempotency-key'], second!.body])
-  })
-
-  trial('C-RUN-1: killed and told the same, it does not start another run', running, ECHO, async (t) => {
-    holdTool(t)
-    const taskId = t.nextTask()
-    void t.converse({}, taskId)
-    await t.hub.until(() => t.hub.toolCalls.length > 0)
-    await t.kill()
-    t.spawn()
-    assert.equal((await t.converse({}, taskId)).status, 'completed')
-    assert.equal((await t.workspace.requests('runs.create')).length, 1)
-  })
-
   trial('C-TOOL-14: an observer acts on nothing', running, ECHO, async (t) => {
     const session = await t.workspace.request('POST', '/v1/sessions', { agent_slug: 'demo' })
     const observed = t.perform({ do: 'observe', session_id: session.id, until: 'session.status_idle' })
