@@ -4,12 +4,19 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 
 import { scenarioFile, startMock, type Mock } from './mock.js'
-import { ECHO, trial, type Trial } from './trial.js'
+import { ECHO, trial, Trial } from './trial.js'
 
 let mock: Mock
-before(async () => (mock = await startMock()))
-after(() => mock.stop())
-const running = () => mock
+let desk: Trial
+before(async () => {
+  mock = await startMock()
+  desk = await Trial.start(mock, ECHO)
+})
+after(async () => {
+  await desk.stop()
+  await mock.stop()
+})
+const running = () => ({ mock, desk })
 
 /** A conversation that goes well in spite of what the scenario does: one execution, one run, the whole text. */
 async function goesWell(t: Trial, text = 'It returned: hello'): Promise<void> {
@@ -31,12 +38,12 @@ function echoWith(...faults: object[]): object {
   return { ...ECHO, faults }
 }
 
-describe('conversations', { concurrency: 4 }, () => {
+describe('conversations', { concurrency: 16 }, () => {
   trial('hello says what it can', running, ECHO, async (t) => {
     await t.hub.until(() => t.hub.hellos.length > 0)
     assert.equal(t.hub.hellos[0].protocol, 1)
     assert.ok(t.hub.hellos[0].capabilities.includes('durable'))
-  })
+  }, {})
 
   trial('C-UI-1: a call goes from running over waiting to completed', running, ECHO, async (t) => {
     await goesWell(t)

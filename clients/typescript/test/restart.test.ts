@@ -9,7 +9,7 @@ import { ECHO, trial, type Trial } from './trial.js'
 let mock: Mock
 before(async () => (mock = await startMock()))
 after(() => mock.stop())
-const running = () => mock
+const running = () => ({ mock })
 
 const KNOWN = 'It returned: hello'
 const UNKNOWN = 'It returned: OUTCOME_UNKNOWN'

@@ -4,12 +4,19 @@ import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 
 import { startMock, type Mock } from './mock.js'
-import { ECHO, trial, type Trial } from './trial.js'
+import { ECHO, trial, Trial } from './trial.js'
 
 let mock: Mock
-before(async () => (mock = await startMock()))
-after(() => mock.stop())
-const running = () => mock
+let desk: Trial
+before(async () => {
+  mock = await startMock()
+  desk = await Trial.start(mock, ECHO)
+})
+after(async () => {
+  await desk.stop()
+  await mock.stop()
+})
+const running = () => ({ mock, desk })
 
 const APPROVED = { approval: ['echo_tool'] }
 
@@ -50,7 +57,7 @@ function holdTool(t: Trial): { release: () => void } {
   return { release }
 }
 
-describe('tools', { concurrency: 4 }, () => {
+describe('tools', { concurrency: 16 }, () => {
   for (const [name, answer, code] of [
     ['throws', { throw: 'out of paper' }, 'TOOL_FAILED'],
     ['declines with a bad code', { error: { code: 'not-now!', message: 'no', retryable: true } }, 'NOT_NOW_'],
@@ -264,5 +271,5 @@ describe('tools', { concurrency: 4 }, () => {
     await t.end()
     assert.equal(t.output, 'It returned: hello\nIt returned: hello\n')
     assert.equal((await t.workspace.requests('sessions.create')).length, 1)
-  })
+  }, {})
 })

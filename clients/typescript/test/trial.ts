@@ -127,14 +127,21 @@ export class Trial {
   }
 }
 
-/** A test with a client of its own. */
-export function trial(name: string, mock: () => Mock, scenario: string | object, body: (trial: Trial) => Promise<void>, environment?: Record<string, string>): void {
+/** Where tests run: with a desk, its client serves them; without, each has a client of its own. */
+export interface Place {
+  mock: Mock
+  desk?: Trial
+}
+
+/** One test. With an environment, even an empty one, it has a client of its own. */
+export function trial(name: string, place: () => Place, scenario: string | object, body: (trial: Trial) => Promise<void>, environment?: Record<string, string>): void {
   test(name, { timeout: 60_000 }, async () => {
-    const running = await Trial.start(mock(), scenario, environment)
+    const { mock, desk } = place()
+    const t = desk !== undefined && environment === undefined ? await Trial.beside(desk, mock, scenario) : await Trial.start(mock, scenario, environment)
     try {
-      await body(running)
+      await body(t)
     } finally {
-      await running.stop()
+      await t.stop()
     }
   })
 }
