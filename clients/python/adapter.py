@@ -11,9 +11,7 @@ HELLO = {"name": "pantheon-chat", "version": "0.1.0", "language": "python", "pro
 CAPABILITIES = ["tools", "approval", "events", "items", "text", "cancel", "reuse"]
 
 
-class Adapter(PantheonClient):
-    """The client, whose events are reported as they pass. Its chat finds a handler here for whatever tool is asked for."""
-
+class Adapter(PantheonClient):  # Its events are reported as they pass; its chat finds a handler here for any tool.
     def __init__(self, task, hub):
         super().__init__(task["base_url"], task["api_key"])
         self.hub, self.run_id, self.started = hub, None, []
@@ -58,7 +56,7 @@ class Adapter(PantheonClient):
                 await self.report(kind="text", text=update.text)
                 done |= {"text": update.text} | ({"status": "completed"} if done["status"] == "error" else {})
             elif update.kind == "error":
-                error = {"code": "error"} | {name: value for name, value in vars(update).items() if value and name != "kind"}
+                error = {"code": "error"} | {name: said for name, said in vars(update).items() if said and name != "kind"}
                 await self.report(kind="error", **error)
                 status = {"run.failed": "failed", "run.cancelled": "cancelled"}.get(update.code, "error")
                 done |= {"status": status, "error": error}
@@ -66,10 +64,10 @@ class Adapter(PantheonClient):
 
 
 async def carry_out(task, hub, sessions):
-    do, session, done = task["do"], task.get("session_id"), {"status": "completed" if task["do"] in ("observe", "exit") else "error"}
+    do, session = task["do"], task.get("session_id")
+    done = {"status": "completed" if do in ("observe", "exit") else "error"}
     # One chat a session, as an application has it; what is not said goes on beside it.
     adapter = do == "converse" and sessions.get(session) or Adapter(task, hub)
-    adapter.hub.base_url = task.get("harness_url", adapter.hub.base_url)
     try:
         if do == "converse":
             done = await adapter.converse(task)
@@ -91,8 +89,10 @@ async def main():
         await hub.post("/hello", json={**HELLO, "capabilities": CAPABILITIES})
         while (answer := await hub.get("/task", params={"wait_ms": 10_000})).is_success:
             if answer.status_code == 200:  # Tasks run side by side: a cancel comes while a run goes on.
-                tasks.create_task(carry_out(answer.json(), httpx.AsyncClient(base_url=url, timeout=None), sessions))
-                if answer.json()["do"] == "exit":
+                task = answer.json()
+                own = httpx.AsyncClient(base_url=task.get("harness_url", url), timeout=None)
+                tasks.create_task(carry_out(task, own, sessions))
+                if task["do"] == "exit":
                     return
 
 

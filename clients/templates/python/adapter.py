@@ -1,10 +1,10 @@
 """An adapter between pantheon-conformance and your client.
 
-    pantheon-conformance run -- python adapter.py
+    pantheon-conformance run -- python3 adapter.py
 
 The harness starts this program, which then asks it what to do, does it by means of your client, and tells what your
-client saw. As it stands it holds a naive client, `converse` below, so you get a certificate with some green and some red.
-Put your own client in its place. Only the standard library is used.
+client saw. As it stands it holds a naive client, `converse` below, so you get a certificate with some green and some
+red. Put your own client in its place. Only the standard library is used.
 """
 
 import json
@@ -38,8 +38,11 @@ def converse(task, hub):
         elif event["type"] == "session.status_idle":
             for required in content["stop_reason"]["event_ids"]:
                 answer = hub.tool(calls[required])
-                result = {"content": answer["content"]} if "content" in answer else {"error": answer.get("error") or FAILED}
-                reply = {"type": "user.custom_tool_result", "in_reply_to_event_id": required, **result}
+                reply = {"type": "user.custom_tool_result", "in_reply_to_event_id": required}
+                if "content" in answer:
+                    reply["content"] = answer["content"]
+                else:
+                    reply["error"] = answer.get("error", FAILED)
                 api.post(f"/v1/sessions/{session}/runs/{run}/resume", {"events": [reply]}, key=f"resume-{required}")
         elif event["type"] == "message.completed":
             text = "".join(part["text"] for part in content)

@@ -85,7 +85,9 @@ class Naive {
       const frames = text.split('\n\n')
       text = frames.pop() ?? ''
       for (const frame of frames) {
-        const fields = new Map(frame.split('\n').map((line) => /** @type {[string, string]} */ (line.split(/: (.*)/s, 2))))
+        const fields = new Map(
+          frame.split('\n').map((line) => /** @type {[string, string]} */ (line.split(/: (.*)/s, 2))),
+        )
         const [id, data] = [fields.get('id'), fields.get('data')]
         if (id !== undefined && data !== undefined) yield { id, data: JSON.parse(data) }
       }
@@ -102,9 +104,16 @@ class Hub {
     this.url = url
   }
 
-  /** A request to the harness; nothing where the answer is empty. @param {string} path @param {object} [body] @returns {Promise<any>} */
+  /**
+   * A request to the harness; nothing where the answer is empty.
+   * @param {string} path @param {object} [body] @returns {Promise<any>}
+   */
   async call(path, body) {
-    const asked = body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    const asked = body && {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }
     const response = await fetch(`${this.url}/${path}`, asked)
     const text = await response.text()
     if (!response.ok) throw new Error(`the harness answered ${response.status} to ${path}`)

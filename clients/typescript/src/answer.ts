@@ -31,12 +31,18 @@ export interface Signals {
 export type Verdict = { kind: 'settled' | 'withdrawn' } | { kind: 'expired' | 'failed'; failure: Failure }
 
 /** `fault`: what is wrong with the call's input, if anything is. */
-export async function answerCall(call: Call, fault: string | undefined, place: Place, signals: Signals): Promise<Verdict> {
+export async function answerCall(
+  call: Call,
+  fault: string | undefined,
+  place: Place,
+  signals: Signals,
+): Promise<Verdict> {
   const { ledger } = place.client
   const name = letterName(call, place)
   let letter = ledger.letter(name)
   if (letter === undefined) {
-    const outcome = await execute(call, fault, place, signals.withdrawn)
+    // A tool that is at work when its call is withdrawn works on, and is not waited for.
+    const outcome = await Promise.race([execute(call, fault, place, signals.withdrawn), given(signals.withdrawn)])
     if (outcome === undefined || signals.withdrawn.aborted) return { kind: 'withdrawn' }
     letter = compose(call, place, outcome, 1)
     ledger.send(name, letter)
@@ -48,8 +54,20 @@ export async function answerCall(call: Call, fault: string | undefined, place: P
   }
 }
 
+function given(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined)
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
+}
+
 /** The outcome of a call's one execution; nothing where the call was withdrawn before it began. */
-async function execute(call: Call, fault: string | undefined, place: Place, withdrawn: AbortSignal): Promise<Outcome | undefined> {
+async function execute(
+  call: Call,
+  fault: string | undefined,
+  place: Place,
+  withdrawn: AbortSignal,
+): Promise<Outcome | undefined> {
   const { executions } = place.client
   // A key that comes under a second event stands for the same execution (C-TOOL-1).
   for (;;) {
@@ -62,7 +80,12 @@ async function execute(call: Call, fault: string | undefined, place: Place, with
   }
 }
 
-async function executeOnce(call: Call, fault: string | undefined, { client, app, session, run }: Place, withdrawn: AbortSignal): Promise<Outcome | undefined> {
+async function executeOnce(
+  call: Call,
+  fault: string | undefined,
+  { client, app, session, run }: Place,
+  withdrawn: AbortSignal,
+): Promise<Outcome | undefined> {
   const { ledger } = client
   const known = ledger.outcome(call.executionKey)
   if (known !== undefined && known !== 'begun') return known
@@ -71,9 +94,15 @@ async function executeOnce(call: Call, fault: string | undefined, { client, app,
     return outcome
   }
   if (known === 'begun') {
-    return conclude(toolError('OUTCOME_UNKNOWN', 'The application was restarted while the tool ran. It may have taken effect and is not run again.'))
+    return conclude(
+      toolError(
+        'OUTCOME_UNKNOWN',
+        'The application was restarted while the tool ran. It may have taken effect and is not run again.',
+      ),
+    )
   }
-  if (fault !== undefined) return conclude(toolError('INVALID_INPUT', `The input does not fit the tool's schema: ${fault}`))
+  if (fault !== undefined)
+    return conclude(toolError('INVALID_INPUT', `The input does not fit the tool's schema: ${fault}`))
   if (app.needsApproval(call.name)) {
     const approved = await app.approve(call, withdrawn)
     if (withdrawn.aborted) return undefined
@@ -131,7 +160,13 @@ async function deliver(call: Call, first: Letter, place: Place, over: AbortSigna
 }
 
 /** What to send after a result that doesn't fit: never an equal one, and in the end an error (C-TOOL-7). */
-async function corrected(call: Call, content: JsonObject, answer: Answer, letter: Letter, app: Application): Promise<Outcome> {
+async function corrected(
+  call: Call,
+  content: JsonObject,
+  answer: Answer,
+  letter: Letter,
+  app: Application,
+): Promise<Outcome> {
   const isLast = letter.number === MOST_LETTERS - 1
   const invalid = toolError('RESULT_INVALID', "The tool's result does not fit its output schema.")
   if (isLast) return invalid
@@ -143,7 +178,11 @@ async function corrected(call: Call, content: JsonObject, answer: Answer, letter
 
 /** RES-1: another 2xx is a lost answer (C-TOOL-17). */
 function isAcceptance({ body }: Answer): boolean {
-  return text(body, 'run_id') !== undefined && text(body, 'status') !== undefined && Array.isArray(member(body, 'accepted_events'))
+  return (
+    text(body, 'run_id') !== undefined &&
+    text(body, 'status') !== undefined &&
+    Array.isArray(member(body, 'accepted_events'))
+  )
 }
 
 function compose(call: Call, place: Place, outcome: Outcome, number: number): Letter {
@@ -160,7 +199,11 @@ function outcomeIn(letter: Letter): Outcome {
   const content = member(event, 'content')
   if (isObject(content)) return { content }
   const error = member(event, 'error')
-  return toolError(text(error, 'code') ?? 'TOOL_FAILED', text(error, 'message') ?? '', member(error, 'retryable') === true)
+  return toolError(
+    text(error, 'code') ?? 'TOOL_FAILED',
+    text(error, 'message') ?? '',
+    member(error, 'retryable') === true,
+  )
 }
 
 function letterName(call: Call, { session, run }: Place): string {

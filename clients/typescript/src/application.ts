@@ -40,7 +40,14 @@ export function toolError(code: string, message: string, retryable = false): { e
 /** What a tool has returned, as it can be sent: a JSON object, or an error that says why not (C-TOOL-18). */
 export function resultOf(content: Json | undefined): Outcome {
   if (!isObject(content)) {
-    const is = content === undefined ? 'missing or no JSON' : content === null ? 'null' : Array.isArray(content) ? 'a list' : `a ${typeof content}`
+    const is =
+      content === undefined
+        ? 'missing or no JSON'
+        : content === null
+          ? 'null'
+          : Array.isArray(content)
+            ? 'a list'
+            : `a ${typeof content}`
     return toolError('RESULT_NOT_AN_OBJECT', `The tool's result is ${is}, and only a JSON object can be sent.`)
   }
   try {

@@ -53,10 +53,12 @@ export async function cancel(client: Client, app: Application, session: string, 
   const path = `/v1/sessions/${encodeURIComponent(session)}/runs/${encodeURIComponent(run)}`
   try {
     const answer = await client.api.ask({ method: 'POST', path: `${path}/cancel` })
-    if (answer.code === undefined && answer.status < 300) return { status: 'cancelled', session_id: session, run_id: run }
+    if (answer.code === undefined && answer.status < 300)
+      return { status: 'cancelled', session_id: session, run_id: run }
     // It has ended before, perhaps by an attempt whose answer was lost.
     const ended = answer.code === 'run_not_active' ? text(await client.api.json('GET', path), 'status') : undefined
-    if (ended === 'completed' || ended === 'failed' || ended === 'cancelled') return { status: ended, session_id: session, run_id: run }
+    if (ended === 'completed' || ended === 'failed' || ended === 'cancelled')
+      return { status: ended, session_id: session, run_id: run }
     throw Failure.of('the cancel', answer.status, answer.body)
   } catch (error) {
     return { ...failed(app, Failure.from(error), session), run_id: run }
@@ -72,7 +74,11 @@ export interface Observation {
 }
 
 /** Watches a session without acting in it (C-TOOL-14). */
-export async function observe(client: Client, app: Application, { session, lastEventId, until }: Observation): Promise<Done> {
+export async function observe(
+  client: Client,
+  app: Application,
+  { session, lastEventId, until }: Observation,
+): Promise<Done> {
   let [seen, last] = [0, undefined as string | undefined]
   try {
     const options = { idleMs: client.idleMs, signal: new AbortController().signal }
@@ -94,23 +100,39 @@ export async function observe(client: Client, app: Application, { session, lastE
 
 async function openSession(client: Client, opening: JsonObject): Promise<string> {
   const body = write({ ...opening, title: 'TypeScript client' })
-  const answer = await client.api.ask({ method: 'POST', path: '/v1/sessions', body }, { isWhole: ({ body }) => text(body, 'id') !== undefined })
+  const answer = await client.api.ask(
+    { method: 'POST', path: '/v1/sessions', body },
+    { isWhole: ({ body }) => text(body, 'id') !== undefined },
+  )
   const id = text(answer.body, 'id')
-  if (answer.code !== undefined || answer.status >= 300 || id === undefined) throw Failure.of('the new session', answer.status, answer.body)
+  if (answer.code !== undefined || answer.status >= 300 || id === undefined)
+    throw Failure.of('the new session', answer.status, answer.body)
   return id
 }
 
 /** One message makes one run, however often the start is repeated: with the same key (C-RUN-1). */
 async function startRun(client: Client, { session, key }: Progress, message: string): Promise<string> {
   const body = write({ events: [{ type: 'user.message', content: [{ type: 'text', text: message }] }] })
-  const request = { method: 'POST', path: `/v1/sessions/${encodeURIComponent(session)}/runs`, body, headers: { 'idempotency-key': key } } as const
+  const request = {
+    method: 'POST',
+    path: `/v1/sessions/${encodeURIComponent(session)}/runs`,
+    body,
+    headers: { 'idempotency-key': key },
+  } as const
   const answer = await client.api.ask(request, { isWhole: ({ body }) => text(body, 'run_id') !== undefined })
   const run = text(answer.body, 'run_id')
-  if (answer.code !== undefined || answer.status >= 300 || run === undefined) throw Failure.of('the start', answer.status, answer.body)
+  if (answer.code !== undefined || answer.status >= 300 || run === undefined)
+    throw Failure.of('the start', answer.status, answer.body)
   return run
 }
 
-async function follow(client: Client, app: Application, session: string, run: string, history = new History()): Promise<Done> {
+async function follow(
+  client: Client,
+  app: Application,
+  session: string,
+  run: string,
+  history = new History(),
+): Promise<Done> {
   const end = await new Run({ client, app, session, run }).follow(history)
   if (end.status !== 'error') client.histories.set(session, history)
   return {

@@ -26,8 +26,15 @@ export interface Call {
 
 /** The types that a run is moved by. */
 const ACTED_ON = [
-  'tool.started', 'agent.custom_tool_use', 'session.status_idle', 'tool.completed', 'tool.failed', 'message.completed',
-  'run.completed', 'run.failed', 'run.cancelled',
+  'tool.started',
+  'agent.custom_tool_use',
+  'session.status_idle',
+  'tool.completed',
+  'tool.failed',
+  'message.completed',
+  'run.completed',
+  'run.failed',
+  'run.cancelled',
 ]
 
 /**
@@ -67,7 +74,13 @@ export function callOf(event: SessionEvent): Call | undefined {
   const call = about(event)
   const [toolCallId, name, input] = [text(call, 'tool_call_id'), text(call, 'name'), member(call, 'input')]
   if (event.id === undefined || toolCallId === undefined || name === undefined || input === undefined) return undefined
-  return { eventId: event.id, toolCallId, executionKey: text(call, 'execution_idempotency_key') ?? event.id, name, input }
+  return {
+    eventId: event.id,
+    toolCallId,
+    executionKey: text(call, 'execution_idempotency_key') ?? event.id,
+    name,
+    input,
+  }
 }
 
 /** The object that an event is about: `content`, or `data` where that says nothing (SSE-4). */
@@ -87,7 +100,9 @@ function eventFrom(id: string | undefined, frameType: string | undefined, data: 
   if (!ACTED_ON.includes(type)) return event
   // A frame that contradicts itself, or doesn't say whose it is, is not believed.
   event.isWhole =
-    isObject(data) && (named === undefined || named === type) && event.run !== undefined &&
+    isObject(data) &&
+    (named === undefined || named === type) &&
+    event.run !== undefined &&
     (type !== 'agent.custom_tool_use' || callOf(event) !== undefined)
   return event
 }

@@ -4,10 +4,25 @@ import { isObject, member, text, type JsonObject } from './json.js'
 
 /** The codes of the contract. A known one decides, whatever the status and the message (C-ERR-1). */
 const KNOWN = [
-  'unauthorized', 'not_found', 'method_not_allowed', 'validation_error', 'payload_too_large', 'unsupported_media_type',
-  'limit_exceeded', 'idempotency_conflict', 'idempotency_in_progress', 'invalid_idempotency_key', 'SESSION_BUSY',
-  'session_archived', 'agent_not_deployed', 'run_not_active', 'invalid_last_event_id', 'tool_result_invalid',
-  'invalid_event_reference', 'event_already_resolved', 'event_expired',
+  'unauthorized',
+  'not_found',
+  'method_not_allowed',
+  'validation_error',
+  'payload_too_large',
+  'unsupported_media_type',
+  'limit_exceeded',
+  'idempotency_conflict',
+  'idempotency_in_progress',
+  'invalid_idempotency_key',
+  'SESSION_BUSY',
+  'session_archived',
+  'agent_not_deployed',
+  'run_not_active',
+  'invalid_last_event_id',
+  'tool_result_invalid',
+  'invalid_event_reference',
+  'event_already_resolved',
+  'event_expired',
 ] as const
 
 export type Code = (typeof KNOWN)[number]
@@ -30,7 +45,11 @@ export class Failure extends Error {
   static of(what: string, status: number, body: unknown): Failure {
     const error = errorOf(body)
     const message = text(error, 'message') ?? 'no reason was given'
-    return new Failure(text(error, 'code') ?? `http_${status}`, `${what} was answered ${status}: ${message}`, text(error, 'active_run_id'))
+    return new Failure(
+      text(error, 'code') ?? `http_${status}`,
+      `${what} was answered ${status}: ${message}`,
+      text(error, 'active_run_id'),
+    )
   }
 
   static from(error: unknown): Failure {
@@ -39,7 +58,11 @@ export class Failure extends Error {
   }
 
   toJson(): JsonObject {
-    return { code: this.code, message: this.message, ...(this.activeRunId !== undefined && { active_run_id: this.activeRunId }) }
+    return {
+      code: this.code,
+      message: this.message,
+      ...(this.activeRunId !== undefined && { active_run_id: this.activeRunId }),
+    }
   }
 }
 

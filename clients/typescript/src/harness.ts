@@ -5,13 +5,27 @@ import { Client } from './client.js'
 import { cancel, continueRun, converse, observe, type Message } from './conversation.js'
 import type { Call } from './event.js'
 import { Failure } from './failure.js'
-import { isObject, member, read, text, texts, write, type Json, type JsonObject } from './json.js'
+import { isObject, member, text, texts, type Json, type JsonObject } from './json.js'
+import { executeAt, Link } from './link.js'
 import { register, wantsApproval } from './registry.js'
+import { Reporter } from './reporter.js'
 import type { Settings } from './settings.js'
 import { sleep } from './time.js'
 
-const CAPABILITIES = ['tools', 'correct', 'approval', 'events', 'items', 'text', 'registry', 'cancel', 'durable', 'idle', 'reuse', 'parallel-calls']
-const POLL_MS = 10_000
+const CAPABILITIES = [
+  'tools',
+  'correct',
+  'approval',
+  'events',
+  'items',
+  'text',
+  'registry',
+  'cancel',
+  'durable',
+  'idle',
+  'reuse',
+  'parallel-calls',
+]
 /** How often a harness that can't be reached is asked again before it is taken for gone. */
 const PATIENCE = 5
 
@@ -19,8 +33,14 @@ const PATIENCE = 5
 export async function serve(url: string, settings: Settings): Promise<void> {
   const link = new Link(url)
   const clients = new Map<string, Client>()
-  await link.tell('hello', { name: 'pantheon-typescript-client', version: '0.1.0', language: 'typescript', protocol: 1, capabilities: CAPABILITIES })
-  for (let misses = 0; misses < PATIENCE; ) {
+  await link.tell('hello', {
+    name: 'pantheon-typescript-client',
+    version: '0.1.0',
+    language: 'typescript',
+    protocol: 1,
+    capabilities: CAPABILITIES,
+  })
+  for (let misses = 0; misses < PATIENCE;) {
     const task = await link.task()
     misses = task === 'missed' ? misses + 1 : 0
     if (task === 'missed') await sleep(50 * misses)
@@ -44,7 +64,9 @@ async function carryOut(task: JsonObject, link: Link, clients: Map<string, Clien
   }
   // What is reported as done is preceded by all that led there.
   await reporter.flushed()
-  await link.tell('done', { task_id: task['task_id'] ?? null, ...done }).catch((error: unknown) => console.error(Failure.from(error).message))
+  await link
+    .tell('done', { task_id: task['task_id'] ?? null, ...done })
+    .catch((error: unknown) => console.error(Failure.from(error).message))
 }
 
 async function perform(task: JsonObject, client: Client, link: Link, reporter: Reporter): Promise<object> {
@@ -59,11 +81,16 @@ async function perform(task: JsonObject, client: Client, link: Link, reporter: R
     case 'cancel':
       return cancel(client, app, of('session_id'), of('run_id'))
     case 'observe':
-      return observe(client, app, { session: of('session_id'), lastEventId: text(task, 'last_event_id'), until: task['until'] })
+      return observe(client, app, {
+        session: of('session_id'),
+        lastEventId: text(task, 'last_event_id'),
+        until: task['until'],
+      })
     case 'register': {
       const tool = isObject(task['tool']) ? task['tool'] : {}
       const name = text(tool, 'name') ?? ''
-      if (wantsApproval(tool) || task['approval'] === true || texts(task['approval']).includes(name)) client.ledger.gate(name)
+      if (wantsApproval(tool) || task['approval'] === true || texts(task['approval']).includes(name))
+        client.ledger.gate(name)
       return { status: 'completed', ...(await register(client, tool, of('agent_slug'))) }
     }
     case 'exit':
@@ -109,7 +136,12 @@ class HarnessApplication implements Application {
 
   async correct(call: Call, content: JsonObject, details: Json): Promise<Outcome> {
     try {
-      const { status, body } = await this.#link.post('correct', { name: call.name, tool_call_id: call.toolCallId, content, details })
+      const { status, body } = await this.#link.post('correct', {
+        name: call.name,
+        tool_call_id: call.toolCallId,
+        content,
+        details,
+      })
       if (status === 200 && member(body, 'content') !== undefined) return resultOf(member(body, 'content'))
       if (status === 200 && isObject(member(body, 'error'))) return errorFrom(member(body, 'error'))
     } catch {
@@ -124,7 +156,12 @@ class HarnessApplication implements Application {
 
   async approve(call: Call, signal: AbortSignal): Promise<boolean> {
     try {
-      const body = { name: call.name, input: call.input, tool_call_id: call.toolCallId, execution_idempotency_key: call.executionKey }
+      const body = {
+        name: call.name,
+        input: call.input,
+        tool_call_id: call.toolCallId,
+        execution_idempotency_key: call.executionKey,
+      }
       const answer = await this.#link.post('approve', body, signal)
       return answer.status === 200 && member(answer.body, 'approved') === true
     } catch {
@@ -134,102 +171,5 @@ class HarnessApplication implements Application {
 
   tell(news: News): void {
     this.#reporter.add(news)
-  }
-}
-
-/** Executes a tool where the harness has it. */
-export async function executeAt(link: Link, call: Call, session: string, run: string): Promise<Outcome> {
-  const request = { name: call.name, input: call.input, tool_call_id: call.toolCallId, execution_idempotency_key: call.executionKey, session_id: session, run_id: run }
-  try {
-    const { status, body } = await link.post('tool', request)
-    if (status === 404) return toolError('UNKNOWN_TOOL', `There is no tool ${call.name}.`)
-    if (status !== 200) return toolError('TOOL_FAILED', `The tool answered ${status}.`)
-    const thrown = member(body, 'throw')
-    if (thrown !== undefined) return toolError('TOOL_FAILED', typeof thrown === 'string' ? thrown : write(thrown))
-    const error = member(body, 'error')
-    return error !== undefined ? errorFrom(error) : resultOf(member(body, 'content'))
-  } catch {
-    return toolError('OUTCOME_UNKNOWN', "The tool's answer did not come. It may have taken effect and is not run again.")
-  }
-}
-
-/** The calls on a harness. None of them carries the API key (C-SEC-1). */
-export class Link {
-  readonly #url: string
-
-  constructor(url: string) {
-    this.#url = url.replace(/\/+$/, '')
-  }
-
-  /** The next task, if there is one. */
-  async task(): Promise<Json | 'missed' | undefined> {
-    try {
-      const response = await fetch(`${this.#url}/task?wait_ms=${POLL_MS}`)
-      const body = read(await response.text())
-      if (response.status === 204) return undefined
-      return response.status === 200 && isObject(body) ? body : 'missed'
-    } catch {
-      return 'missed'
-    }
-  }
-
-  /** One call, once: it may have an effect. */
-  async post(path: string, body: unknown, signal?: AbortSignal): Promise<{ status: number; body: Json | undefined }> {
-    const response = await fetch(`${this.#url}/${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: write(body),
-      ...(signal && { signal }),
-    })
-    return { status: response.status, body: read(await response.text()) }
-  }
-
-  /** Says something that the harness must know. */
-  async tell(path: string, body: unknown): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      try {
-        const { status } = await this.post(path, body)
-        if (status < 300) return
-        throw new Failure('harness_refused', `the harness answered ${status} to ${path}`)
-      } catch (error) {
-        // Only what was never sent is sent again: a report that comes twice is another report.
-        const refused = ((error as Error).cause as { code?: string } | undefined)?.code === 'ECONNREFUSED'
-        if (!refused || tries === PATIENCE) throw error
-        await sleep(50 * tries)
-      }
-    }
-  }
-}
-
-/** Reports in the order of what happened; what comes while a report is under way goes with the next one. */
-class Reporter {
-  readonly #link: Link
-  #waiting: JsonObject[] = []
-  #sending: Promise<void> | undefined
-
-  constructor(link: Link) {
-    this.#link = link
-  }
-
-  add(news: News): void {
-    const { kind } = news
-    this.#waiting.push(kind === 'error' ? { kind, ...news.failure.toJson() } : { ...news })
-    this.#sending ??= this.#send()
-  }
-
-  async flushed(): Promise<void> {
-    await this.#sending
-  }
-
-  async #send(): Promise<void> {
-    // What happens at the same moment goes together.
-    await new Promise((resolve) => setImmediate(resolve))
-    try {
-      while (this.#waiting.length > 0) await this.#link.tell('report', { items: this.#waiting.splice(0) })
-    } catch (error) {
-      console.error(Failure.from(error).message)
-    } finally {
-      this.#sending = undefined
-    }
   }
 }

@@ -44,14 +44,20 @@ export class Api {
   }
 
   /** Repeats a request until it is answered for good. An answer that `isWhole` refuses is a lost one. */
-  async ask(request: Request, options: { signal?: AbortSignal; isWhole?: (answer: Answer) => boolean } = {}): Promise<Answer> {
+  async ask(
+    request: Request,
+    options: { signal?: AbortSignal; isWhole?: (answer: Answer) => boolean } = {},
+  ): Promise<Answer> {
     let last = new Failure('no_answer', `${request.method} ${request.path} was never answered`)
     for (let tries = 0; ; tries++) {
       let askedToWait: number | undefined
       try {
         const answer = await this.send(request)
         const isWhole = answer.status >= 300 || (answer.body !== undefined && (options.isWhole?.(answer) ?? true))
-        if (answer.code === undefined ? !isPassing(answer.status) && isWhole : answer.code !== 'idempotency_in_progress') return answer
+        if (
+          answer.code === undefined ? !isPassing(answer.status) && isWhole : answer.code !== 'idempotency_in_progress'
+        )
+          return answer
         last = Failure.of(`${request.method} ${request.path}`, answer.status, answer.body)
         askedToWait = retryAfter(answer.headers)
       } catch (error) {
@@ -67,13 +73,14 @@ export class Api {
   /** The body of a request that succeeds, however often it must be repeated. */
   async json(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Json> {
     const answer = await this.ask({ method, path, ...(body !== undefined && { body: write(body) }) })
-    if (answer.code !== undefined || answer.status >= 300) throw Failure.of(`${method} ${path}`, answer.status, answer.body)
+    if (answer.code !== undefined || answer.status >= 300)
+      throw Failure.of(`${method} ${path}`, answer.status, answer.body)
     return answer.body ?? null
   }
 
   /** All items of a list, page by page (LIST-1). */
   async *list(path: string): AsyncGenerator<Json> {
-    for (let cursor: string | undefined; ; ) {
+    for (let cursor: string | undefined; ;) {
       const query = `limit=100${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
       const page = await this.json('GET', `${path}${path.includes('?') ? '&' : '?'}${query}`)
       const data = (page as { data?: Json }).data
@@ -87,7 +94,10 @@ export class Api {
   /** One request, once. */
   async send(request: Request): Promise<Answer> {
     const controller = new AbortController()
-    const timer = setTimeout(() => controller.abort(new Error(`no answer within ${this.#timeoutMs} ms`)), this.#timeoutMs)
+    const timer = setTimeout(
+      () => controller.abort(new Error(`no answer within ${this.#timeoutMs} ms`)),
+      this.#timeoutMs,
+    )
     try {
       const response = await this.#follow(request, controller.signal)
       return await answerOf(response)
@@ -100,7 +110,10 @@ export class Api {
 
   /** An answer whose body is yet to come. `controller` ends it at any time. */
   async open(request: Request, controller: AbortController): Promise<Response> {
-    const timer = setTimeout(() => controller.abort(new Error(`no answer within ${this.#timeoutMs} ms`)), this.#timeoutMs)
+    const timer = setTimeout(
+      () => controller.abort(new Error(`no answer within ${this.#timeoutMs} ms`)),
+      this.#timeoutMs,
+    )
     try {
       return await this.#follow(request, controller.signal)
     } catch (error) {
@@ -127,7 +140,10 @@ export class Api {
         ...(request.body !== undefined && { body: request.body }),
       })
       const to = response.headers.get('location')
-      const keepsMethod = response.status === 307 || response.status === 308 || (request.method === 'GET' && [301, 302, 303].includes(response.status))
+      const keepsMethod =
+        response.status === 307 ||
+        response.status === 308 ||
+        (request.method === 'GET' && [301, 302, 303].includes(response.status))
       if (to === null || !keepsMethod || redirects === MOST_REDIRECTS || !URL.canParse(to, url.href)) return response
       const next = new URL(to, url)
       if (next.origin !== this.#origin) return response

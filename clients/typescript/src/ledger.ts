@@ -60,7 +60,14 @@ export class Ledger {
   }
 
   conclude(executionKey: string, outcome: Outcome): void {
-    this.#keep({ kind: 'outcome', key: executionKey, outcome: outcome.error === undefined ? { content: outcome.content } : { error: { ...outcome.error } } }, true)
+    this.#keep(
+      {
+        kind: 'outcome',
+        key: executionKey,
+        outcome: outcome.error === undefined ? { content: outcome.content } : { error: { ...outcome.error } },
+      },
+      true,
+    )
   }
 
   letter(call: string): Letter | undefined {
@@ -89,7 +96,13 @@ export class Ledger {
   /** Notes what an item was reported as; false where that says nothing new, or it has ended (C-UI-1). */
   reportItem(item: string, status: ItemStatus): boolean {
     const before = this.#items.get(item)
-    if (before === status || before === 'completed' || before === 'failed' || (before === 'waiting' && status === 'running')) return false
+    if (
+      before === status ||
+      before === 'completed' ||
+      before === 'failed' ||
+      (before === 'waiting' && status === 'running')
+    )
+      return false
     this.#keep({ kind: 'item', item, status })
     return true
   }
@@ -115,13 +128,27 @@ export class Ledger {
     const part = (name: string) => text(line, name) ?? ''
     const whole = line as never
     switch (part('kind')) {
-      case 'begun': this.#outcomes.set(part('key'), 'begun'); break
-      case 'outcome': this.#outcomes.set(part('key'), (whole as { outcome: Outcome }).outcome); break
-      case 'letter': this.#letters.set(part('call'), { number: (whole as Letter).number, key: part('key'), body: part('body') }); break
-      case 'progress': this.#progress.set(part('task'), { ...(whole as Progress) }); break
-      case 'reported': this.#reported.add(`${part('session')} ${part('id')}`); break
-      case 'item': this.#items.set(part('item'), part('status') as ItemStatus); break
-      case 'gated': this.#gated.add(part('tool')); break
+      case 'begun':
+        this.#outcomes.set(part('key'), 'begun')
+        break
+      case 'outcome':
+        this.#outcomes.set(part('key'), (whole as { outcome: Outcome }).outcome)
+        break
+      case 'letter':
+        this.#letters.set(part('call'), { number: (whole as Letter).number, key: part('key'), body: part('body') })
+        break
+      case 'progress':
+        this.#progress.set(part('task'), { ...(whole as Progress) })
+        break
+      case 'reported':
+        this.#reported.add(`${part('session')} ${part('id')}`)
+        break
+      case 'item':
+        this.#items.set(part('item'), part('status') as ItemStatus)
+        break
+      case 'gated':
+        this.#gated.add(part('tool'))
+        break
     }
   }
 }

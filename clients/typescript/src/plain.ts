@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { toolError, type Application } from './application.js'
 import { Client } from './client.js'
 import { converse } from './conversation.js'
-import { executeAt, Link } from './harness.js'
+import { executeAt, Link } from './link.js'
 import type { Settings } from './settings.js'
 
 /** Whether all went well. */
@@ -35,7 +35,9 @@ function applicationOf({ harnessUrl }: Settings, print: (text: string) => void):
   const link = harnessUrl === undefined ? undefined : new Link(harnessUrl)
   return {
     async execute(call, { session, run }) {
-      return link === undefined ? toolError('UNKNOWN_TOOL', `There is no tool ${call.name}.`) : executeAt(link, call, session, run)
+      return link === undefined
+        ? toolError('UNKNOWN_TOOL', `There is no tool ${call.name}.`)
+        : executeAt(link, call, session, run)
     },
     async correct() {
       return toolError('RESULT_INVALID', "The tool's result does not fit its output schema.")

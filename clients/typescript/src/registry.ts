@@ -5,7 +5,14 @@ import { errorOf, Failure } from './failure.js'
 import { equal, member, text, texts, write, type Json, type JsonObject } from './json.js'
 
 /** What a version may be made of: nothing else is taken (TOOL-5). */
-const VERSION_FIELDS = ['description', 'executor', 'input_schema', 'output_schema', 'side_effect', 'confirmation'] as const
+const VERSION_FIELDS = [
+  'description',
+  'executor',
+  'input_schema',
+  'output_schema',
+  'side_effect',
+  'confirmation',
+] as const
 /** What an absent field means (TOOL-4, TOOL-9). */
 const DEFAULTS: JsonObject = { executor: 'application', side_effect: 'none', confirmation: 'never' }
 
@@ -21,7 +28,12 @@ export async function register(client: Client, tool: JsonObject, agentSlug: stri
   const definition = member(registered, 'latest_definition')
   const [toolId, definitionId] = [need(registered, 'id'), need(definition, 'id')]
   const deploymentId = await ensureDeployment(client, agentSlug, toolId, definitionId)
-  return { tool_id: toolId, definition_id: definitionId, version: member(definition, 'version') ?? member(registered, 'latest_version') ?? null, deployment_id: deploymentId }
+  return {
+    tool_id: toolId,
+    definition_id: definitionId,
+    version: member(definition, 'version') ?? member(registered, 'latest_version') ?? null,
+    deployment_id: deploymentId,
+  }
 }
 
 /** `always` is refused by the server, and is the application's own affair (C-REG-3). */
@@ -62,17 +74,22 @@ async function ensureDeployment(client: Client, slug: string, toolId: string, de
   const agentId = await ensureAgent(client, slug)
   let newest: Json | undefined
   // In order of creation (LIST-1), so the last one counts.
-  for await (const deployment of client.api.list('/v1/deployments')) if (text(deployment, 'agent_id') === agentId) newest = deployment
+  for await (const deployment of client.api.list('/v1/deployments'))
+    if (text(deployment, 'agent_id') === agentId) newest = deployment
   const bound = texts(member(newest, 'tool_definition_ids'))
   if (newest !== undefined && bound.includes(definitionId)) return need(newest, 'id')
 
   // Two definitions of one tool can't be bound together (DEPLOY-1).
   const own = new Set<string>()
   if (bound.length > 0) {
-    for await (const version of client.api.list(`/v1/tools/${encodeURIComponent(toolId)}/versions`)) own.add(text(version, 'id') ?? '')
+    for await (const version of client.api.list(`/v1/tools/${encodeURIComponent(toolId)}/versions`))
+      own.add(text(version, 'id') ?? '')
   }
   const definitions = [...bound.filter((id) => !own.has(id)), definitionId]
-  return need(await client.api.json('POST', '/v1/deployments', { agent_id: agentId, tool_definition_ids: definitions }), 'id')
+  return need(
+    await client.api.json('POST', '/v1/deployments', { agent_id: agentId, tool_definition_ids: definitions }),
+    'id',
+  )
 }
 
 async function ensureAgent(client: Client, slug: string): Promise<string> {

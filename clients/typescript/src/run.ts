@@ -100,7 +100,10 @@ export class Run {
       case 'session.status_idle': {
         const named = requiredBy(event)
         for (const id of named) this.#itemOf(this.#calls.get(id)?.call, 'waiting')
-        if (named.length > 0) this.#pauses = this.#pauses.then(() => this.#pause(named)).catch((error: unknown) => this.#stop(Failure.from(error)))
+        if (named.length > 0)
+          this.#pauses = this.#pauses
+            .then(() => this.#pause(named))
+            .catch((error: unknown) => this.#stop(Failure.from(error)))
         break
       }
       case 'tool.completed':
@@ -120,7 +123,10 @@ export class Run {
       case 'run.failed': {
         const error = member(about(event), 'error')
         const code = text(error, 'code') ?? 'run_failed'
-        this.#end = { status: code === 'event_expired' ? 'expired' : 'failed', failure: new Failure(code, text(error, 'message') ?? 'The run has failed.') }
+        this.#end = {
+          status: code === 'event_expired' ? 'expired' : 'failed',
+          failure: new Failure(code, text(error, 'message') ?? 'The run has failed.'),
+        }
         break
       }
     }
@@ -198,7 +204,8 @@ export class Run {
   async #catchUp(): Promise<void> {
     const { client, session } = this.#place
     try {
-      for await (const data of client.api.list(`/v1/sessions/${encodeURIComponent(session)}/events`)) this.#take(listedEvent(data), true)
+      for await (const data of client.api.list(`/v1/sessions/${encodeURIComponent(session)}/events`))
+        this.#take(listedEvent(data), true)
     } catch {
       // The next reconnect, or the next pause, tries again.
     }
@@ -206,8 +213,13 @@ export class Run {
 
   /** Another's answer, or our own that is yet to be heard, has ended a call. */
   #withdraw(toolCallId: string | undefined): void {
-    const candidates = [...this.#calls.values()].filter(({ call, withdrawal }) => call.toolCallId === toolCallId && !withdrawal.signal.aborted)
-    const answered = candidates.find(({ state }) => state === 'settled') ?? candidates.find(({ state }) => state !== 'new') ?? candidates[0]
+    const candidates = [...this.#calls.values()].filter(
+      ({ call, withdrawal }) => call.toolCallId === toolCallId && !withdrawal.signal.aborted,
+    )
+    const answered =
+      candidates.find(({ state }) => state === 'settled') ??
+      candidates.find(({ state }) => state !== 'new') ??
+      candidates[0]
     answered?.withdrawal.abort()
   }
 

@@ -26,7 +26,10 @@ export class Schemas {
     }
     const validate = await check
     if (validate === undefined || validate(rounded(call.input))) return undefined
-    return (validate.errors ?? []).slice(0, 10).map(({ instancePath, message }) => `${instancePath || 'the input'} ${message}`).join('; ')
+    return (validate.errors ?? [])
+      .slice(0, 10)
+      .map(({ instancePath, message }) => `${instancePath || 'the input'} ${message}`)
+      .join('; ')
   }
 
   async #load(name: string): Promise<ValidateFunction | undefined> {
@@ -45,7 +48,10 @@ export class Schemas {
 
   async #pins(): Promise<string[]> {
     const session = await this.#api.json('GET', `/v1/sessions/${encodeURIComponent(this.#session)}`)
-    const deployment = await this.#api.json('GET', `/v1/deployments/${encodeURIComponent(text(session, 'deployment_id') ?? '')}`)
+    const deployment = await this.#api.json(
+      'GET',
+      `/v1/deployments/${encodeURIComponent(text(session, 'deployment_id') ?? '')}`,
+    )
     return texts(member(deployment, 'tool_definition_ids'))
   }
 }

@@ -34,7 +34,12 @@ export interface StreamOptions {
  * Reads on until the reader has enough. Throws a {@link Failure} when the server says that there is no use, or when
  * nothing new came for too long.
  */
-export async function* readSession(api: Api, session: string, history: History, options: StreamOptions): AsyncGenerator<Signal> {
+export async function* readSession(
+  api: Api,
+  session: string,
+  history: History,
+  options: StreamOptions,
+): AsyncGenerator<Signal> {
   let fruitless = 0
   const server = { leastWaitMs: 0 }
   while (!options.signal.aborted) {
@@ -43,7 +48,12 @@ export async function* readSession(api: Api, session: string, history: History, 
     let progress = false
     const opened = await connect(api, session, history, options.signal)
     if (opened.stream !== undefined) {
-      const connection = new Connection(opened.stream, opened.controller, options, (ms) => (server.leastWaitMs = Math.min(ms, LONGEST_WAIT_MS)))
+      const connection = new Connection(
+        opened.stream,
+        opened.controller,
+        options,
+        (ms) => (server.leastWaitMs = Math.min(ms, LONGEST_WAIT_MS)),
+      )
       try {
         for await (const frame of connection.frames()) {
           const event = eventOf(frame)
@@ -67,13 +77,15 @@ export async function* readSession(api: Api, session: string, history: History, 
     const healthy = opened.stream !== undefined && performance.now() - openedAt > HEALTHY_MS
     fruitless = progress || healthy ? 0 : fruitless + 1
     if (fruitless === PATIENCE) throw new Failure('stream_lost', `${PATIENCE} connections in a row brought nothing new`)
-    await sleep(Math.max(backOff(fruitless, FIRST_WAIT_MS, LONGEST_BACK_OFF_MS), server.leastWaitMs, askedToWait), options.signal)
+    await sleep(
+      Math.max(backOff(fruitless, FIRST_WAIT_MS, LONGEST_BACK_OFF_MS), server.leastWaitMs, askedToWait),
+      options.signal,
+    )
   }
 }
 
 type Opened =
-  | { stream: ReadableStream<Uint8Array>; controller: AbortController }
-  | { stream?: undefined; askedToWait: number }
+  { stream: ReadableStream<Uint8Array>; controller: AbortController } | { stream?: undefined; askedToWait: number }
 
 /** One attempt. What the answer means: C-SSE-15 to C-SSE-17. */
 async function connect(api: Api, session: string, history: History, signal: AbortSignal): Promise<Opened> {
@@ -86,7 +98,10 @@ async function connect(api: Api, session: string, history: History, signal: Abor
   // A header holds bytes, and the id is UTF-8.
   const lastEventId = cursor !== undefined && { 'last-event-id': Buffer.from(cursor, 'utf8').toString('latin1') }
   try {
-    const response = await api.open({ method: 'GET', path, headers: { accept: 'text/event-stream', 'cache-control': 'no-store', ...lastEventId } }, controller)
+    const response = await api.open(
+      { method: 'GET', path, headers: { accept: 'text/event-stream', 'cache-control': 'no-store', ...lastEventId } },
+      controller,
+    )
     const isStream = /^text\/event-stream\s*(;|$)/i.test(response.headers.get('content-type') ?? '')
     if (response.status === 200 && isStream && response.body !== null) return { stream: response.body, controller }
     const askedToWait = await refused(response, history, cursor)
@@ -109,7 +124,10 @@ async function refused(response: Response, history: History, cursor: string | un
   const askedToWait = retryAfter(response.headers) ?? 0
   if (askedToWait > LONGEST_WAIT_MS) throw failure
   if (answer.code === 'idempotency_in_progress') return askedToWait
-  if (cursor !== undefined && (answer.code === 'invalid_last_event_id' || (answer.code === undefined && status === 400))) {
+  if (
+    cursor !== undefined &&
+    (answer.code === 'invalid_last_event_id' || (answer.code === undefined && status === 400))
+  ) {
     history.refuse()
     return askedToWait
   }
@@ -128,7 +146,12 @@ class Connection {
   readonly #controller: AbortController
   readonly #options: StreamOptions
 
-  constructor(stream: ReadableStream<Uint8Array>, controller: AbortController, options: StreamOptions, onRetry: (ms: number) => void) {
+  constructor(
+    stream: ReadableStream<Uint8Array>,
+    controller: AbortController,
+    options: StreamOptions,
+    onRetry: (ms: number) => void,
+  ) {
     this.#reader = stream.getReader()
     this.#frames = new FrameReader(onRetry)
     this.#controller = controller

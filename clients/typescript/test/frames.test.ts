@@ -14,7 +14,8 @@ function bytes(text: string): Uint8Array {
   return Buffer.from(text, 'utf8')
 }
 
-const STREAM = '\uFEFFid: e1\nevent: a\ndata: {"x":1,\ndata:"y":"€🙂"}\n\n: comment\n\nid\nretry: 5\n\ndata\n\nid: e2\nevent: b\ndata:  two\u2028\u0085\n\n'
+const STREAM =
+  '\uFEFFid: e1\nevent: a\ndata: {"x":1,\ndata:"y":"€🙂"}\n\n: comment\n\nid\nretry: 5\n\ndata\n\nid: e2\nevent: b\ndata:  two\u2028\u0085\n\n'
 const READ: Frame[] = [
   { id: 'e1', type: 'a', data: '{"x":1,\n"y":"€🙂"}' },
   { id: '', type: undefined, data: undefined },
@@ -22,7 +23,11 @@ const READ: Frame[] = [
   { id: 'e2', type: 'b', data: ' two\u2028\u0085' },
 ]
 
-for (const [name, newline] of [['LF', '\n'], ['CRLF', '\r\n'], ['CR', '\r']] as const) {
+for (const [name, newline] of [
+  ['LF', '\n'],
+  ['CRLF', '\r\n'],
+  ['CR', '\r'],
+] as const) {
   const stream = bytes(STREAM.replaceAll('\n', newline))
   test(`C-SSE-3, C-SSE-4: ${name}, cut at every place`, () => {
     for (let cut = 0; cut <= stream.length; cut++) {
@@ -37,7 +42,9 @@ test('C-SSE-3: a frame is there as soon as its last line end is, though that be 
 })
 
 test('C-SSE-3: one byte-order mark is dropped, and only at the start', () => {
-  assert.deepEqual(frames([bytes('\uFEFF\uFEFFdata: a\n\ndata: \uFEFFb\n\n')]), [{ id: undefined, type: undefined, data: '\uFEFFb' }])
+  assert.deepEqual(frames([bytes('\uFEFF\uFEFFdata: a\n\ndata: \uFEFFb\n\n')]), [
+    { id: undefined, type: undefined, data: '\uFEFFb' },
+  ])
 })
 
 test('C-SSE-5: an id with NUL is ignored', () => {

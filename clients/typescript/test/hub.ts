@@ -98,7 +98,10 @@ export class Hub {
     })
     const answer = await this.#answer(new URL(request.url!, 'http://hub').pathname, body, gone.signal)
     if (answer === undefined) response.writeHead(204).end()
-    else response.writeHead(200, { 'content-type': 'application/json' }).end(typeof answer === 'string' ? answer : JSON.stringify(answer))
+    else
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(typeof answer === 'string' ? answer : JSON.stringify(answer))
     this.#changed()
   }
 

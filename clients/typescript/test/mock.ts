@@ -57,7 +57,9 @@ export function scenarioFile(name: string): string {
 
 /** The names of all files under `scenarios/`. */
 export function scenarioFiles(): string[] {
-  return readdirSync(new URL('scenarios/', REPOSITORY)).flatMap((file) => (file.endsWith('.yaml') ? [file.slice(0, -5)] : []))
+  return readdirSync(new URL('scenarios/', REPOSITORY)).flatMap((file) =>
+    file.endsWith('.yaml') ? [file.slice(0, -5)] : [],
+  )
 }
 
 /** What one API key sees of the mock. Nothing in it is shared with another test. */

@@ -13,7 +13,12 @@ import { Ledger } from '../src/ledger.js'
 import { backOff, retryAfter } from '../src/time.js'
 
 test('C-DATA-1: JSON comes back as it was', () => {
-  for (const text of ['{"n":9007199254740993}', '{"__proto__":{"a":12345678901234567890}}', '["\\ud800",-1.5,"\u2028"]', '{"a":{"a":[[]]}}']) {
+  for (const text of [
+    '{"n":9007199254740993}',
+    '{"__proto__":{"a":12345678901234567890}}',
+    '["\\ud800",-1.5,"\u2028"]',
+    '{"a":{"a":[[]]}}',
+  ]) {
     assert.deepEqual(JSON.parse(write(read(text))), JSON.parse(text))
     assert.equal(write(read(text)).includes('9007199254740993'), text.includes('9007199254740993'))
   }
@@ -24,7 +29,8 @@ test('C-DATA-1: JSON comes back as it was', () => {
 })
 
 test('C-HTTP-1: what Retry-After may say', () => {
-  const wait = (value: string, date?: string) => retryAfter(new Headers({ 'retry-after': value, ...(date && { date }) }))
+  const wait = (value: string, date?: string) =>
+    retryAfter(new Headers({ 'retry-after': value, ...(date && { date }) }))
   assert.equal(wait('2'), 2_020)
   assert.equal(wait('Fri, 02 Jan 2026 00:00:05 GMT', 'Fri, 02 Jan 2026 00:00:00 GMT'), 5_020)
   assert.equal(wait('Friday, 02-Jan-26 00:00:05 GMT', 'Fri, 02 Jan 2026 00:00:00 GMT'), 5_020)
@@ -37,7 +43,8 @@ test('C-SSE-11: waits grow', () => {
   assert.ok(backOff(1_000, 50, 2_000) <= 2_200)
 })
 
-const durable = (id: string, sequence: number) => eventOf({ id, type: 'x', data: `{"id":"${id}","sequence":${sequence}}` })!
+const durable = (id: string, sequence: number) =>
+  eventOf({ id, type: 'x', data: `{"id":"${id}","sequence":${sequence}}` })!
 
 test('C-SSE-1, C-SSE-2: what comes again is not new, and moves nothing', () => {
   const history = new History()
@@ -66,7 +73,8 @@ test('C-SSE-17: a refused cursor is not sent again', () => {
 })
 
 test('C-RUN-4: a frame that contradicts itself is not whole', () => {
-  const whole = (type: string | undefined, data: object) => eventOf({ id: 'e', type, data: JSON.stringify({ id: 'e', ...data }) })!.isWhole
+  const whole = (type: string | undefined, data: object) =>
+    eventOf({ id: 'e', type, data: JSON.stringify({ id: 'e', ...data }) })!.isWhole
   assert.ok(whole('run.completed', { type: 'run.completed', run_id: 'r' }))
   assert.ok(whole(undefined, { type: 'run.completed', run_id: 'r' }))
   assert.ok(!whole('run.completed', { type: 'message.delta', run_id: 'r' }))
@@ -89,7 +97,10 @@ test('C-TOOL-2: a ledger outlives its process, and a line that was cut off', () 
   second.begin('c')
   second.close()
   const third = new Ledger(folder)
-  assert.deepEqual(['a', 'b', 'c', 'd'].map((key) => third.outcome(key)), ['begun', { content: { n: 9007199254740993n } }, 'begun', undefined])
+  assert.deepEqual(
+    ['a', 'b', 'c', 'd'].map((key) => third.outcome(key)),
+    ['begun', { content: { n: 9007199254740993n } }, 'begun', undefined],
+  )
   assert.deepEqual(third.letter('call'), { number: 1, key: 'key-12345', body: '{}' })
   third.close()
   rmSync(folder, { recursive: true })

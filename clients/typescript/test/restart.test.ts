@@ -19,7 +19,9 @@ async function restart(t: Trial, taskId: string): Promise<any> {
   await t.kill()
   t.spawn()
   const [run] = (await t.workspace.request('GET', '/__mock/state')).runs
-  return run === undefined ? t.converse({}, taskId) : t.perform({ do: 'continue', session_id: run.session_id, run_id: run.run_id }, taskId)
+  return run === undefined
+    ? t.converse({}, taskId)
+    : t.perform({ do: 'continue', session_id: run.session_id, run_id: run.run_id }, taskId)
 }
 
 /** `killAt` returns once it is time to kill. */
@@ -63,12 +65,16 @@ describe('restart', { concurrency: 4 }, () => {
   trial('killed before the tool has begun', running, ECHO, (t) => survives(t, atHub(t, 'tool'), [UNKNOWN], 0))
 
   trial('killed once the tool has had its effect', running, ECHO, async (t) => {
-    await survives(t, new Promise<void>((resolve) => {
-      t.hub.onTooled = () => {
-        resolve()
-        return new Promise(() => {})
-      }
-    }), [UNKNOWN])
+    await survives(
+      t,
+      new Promise<void>((resolve) => {
+        t.hub.onTooled = () => {
+          resolve()
+          return new Promise(() => {})
+        }
+      }),
+      [UNKNOWN],
+    )
   })
 
   trial('killed before it has said that it is done', running, ECHO, (t) => survives(t, atHub(t, 'done'), [KNOWN]))
@@ -80,13 +86,18 @@ describe('restart', { concurrency: 4 }, () => {
     }
   }
 
-  trial('killed again and again', running, { ...ECHO, faults: [{ at: { request: 'runs.resume', phase: 'after_commit' }, times: 3, do: { close: 'rst' } }] }, async (t) => {
-    const taskId = t.nextTask()
-    void t.converse({}, taskId)
-    await t.workspace.faultFired()
-    void restart(t, taskId)
-    await t.hub.until(() => t.hub.hellos.length > 1)
-    assert.equal((await restart(t, taskId)).status, 'completed')
-    assert.equal(t.hub.toolCalls.length, 1)
-  })
+  trial(
+    'killed again and again',
+    running,
+    { ...ECHO, faults: [{ at: { request: 'runs.resume', phase: 'after_commit' }, times: 3, do: { close: 'rst' } }] },
+    async (t) => {
+      const taskId = t.nextTask()
+      void t.converse({}, taskId)
+      await t.workspace.faultFired()
+      void restart(t, taskId)
+      await t.hub.until(() => t.hub.hellos.length > 1)
+      assert.equal((await restart(t, taskId)).status, 'completed')
+      assert.equal(t.hub.toolCalls.length, 1)
+    },
+  )
 })

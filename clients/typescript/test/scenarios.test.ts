@@ -29,7 +29,16 @@ const VARIANTS = [
   '',
   ...(process.env['PANTHEON_TEST_FULL'] === undefined
     ? []
-    : ['sticky-keys', 'dashed-run-ids', 'unknown-cursor-replays-all', 'stream-outlives-run', 'separate-execution-keys', 'expired-410', 'in-progress-409', 'strict-bodies']),
+    : [
+        'sticky-keys',
+        'dashed-run-ids',
+        'unknown-cursor-replays-all',
+        'stream-outlives-run',
+        'separate-execution-keys',
+        'expired-410',
+        'in-progress-409',
+        'strict-bodies',
+      ]),
 ]
 
 /** The files that expect what a variant denies. */
@@ -57,7 +66,8 @@ describe('scenarios', { concurrency: 16 }, () => {
       const agent_slug = /slug: ([\w-]+)/.exec(text)![1]
       const t = await Trial.beside(desk, mock, text)
       t.hub.onTool = ({ name, input }: ToolCall) => TOOLS[name]?.(input) ?? { content: { echoed: input.message } }
-      if (file === 'declined-call') t.hub.onTool = () => ({ error: { code: 'USER_CANCELLED', message: 'No.', retryable: false } })
+      if (file === 'declined-call')
+        t.hub.onTool = () => ({ error: { code: 'USER_CANCELLED', message: 'No.', retryable: false } })
       try {
         const opening = { agent_slug, message: 'How is Lisbon? Please call it.' }
         const done = await t.converse(opening, `${name} 1`)
@@ -82,5 +92,7 @@ describe('scenarios', { concurrency: 16 }, () => {
 
 function bytesIn(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value)
-  return typeof value === 'object' && value !== null ? Object.values(value).reduce<number>((sum, part) => sum + bytesIn(part), 0) : 0
+  return typeof value === 'object' && value !== null
+    ? Object.values(value).reduce<number>((sum, part) => sum + bytesIn(part), 0)
+    : 0
 }

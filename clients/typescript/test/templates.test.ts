@@ -28,10 +28,19 @@ for (const [language, program] of Object.entries(TEMPLATES)) {
       const done = await t.converse()
       assert.deepEqual([done.status, done.text], ['completed', 'It returned: hello'], t.output)
       assert.equal(t.hub.hellos[0].protocol, 1)
-      assert.deepEqual(t.hub.toolCalls.map(({ input }) => input), [{ message: 'hello' }])
-      assert.deepEqual(t.hub.of('text').map(({ text }) => text), ['It returned: hello'])
+      assert.deepEqual(
+        t.hub.toolCalls.map(({ input }) => input),
+        [{ message: 'hello' }],
+      )
+      assert.deepEqual(
+        t.hub.of('text').map(({ text }) => text),
+        ['It returned: hello'],
+      )
       const { data } = await t.workspace.request('GET', `/v1/sessions/${done.session_id}/events?limit=100`)
-      assert.deepEqual(t.hub.of('event').map((item) => item.data), data)
+      assert.deepEqual(
+        t.hub.of('event').map((item) => item.data),
+        data,
+      )
 
       t.hub.onTool = () => ({ throw: 'out of paper' })
       const thrown = await t.converse({ session_id: done.session_id, message: 'Once more, call it.' })

@@ -81,22 +81,33 @@ describe('tools', { concurrency: 16 }, () => {
     assert.equal(t.hub.toolCalls.length, 0)
   })
 
-  const deep = { message: 'm', a: { '': [null, { '__proto__': 1.5 }], 'ключ/~': '\u0000' } }
+  const deep = { message: 'm', a: { '': [null, { __proto__: 1.5 }], 'ключ/~': '\u0000' } }
   trial('C-DATA-1: input and result keep keys and nesting', running, calling(deep), async (t) => {
     await t.converse()
     assert.deepEqual(t.hub.toolCalls[0]!.input, deep)
   })
 
-  trial('C-DATA-1: whole numbers beyond 2^53 keep every digit', running, {
-    workspace: {
-      tools: [{ name: 'echo_tool', input_schema: { type: 'object', properties: { n: { type: 'integer' } } }, output_schema: { type: 'object' } }],
-      agents: [{ slug: 'demo', tools: ['echo_tool'] }],
+  trial(
+    'C-DATA-1: whole numbers beyond 2^53 keep every digit',
+    running,
+    {
+      workspace: {
+        tools: [
+          {
+            name: 'echo_tool',
+            input_schema: { type: 'object', properties: { n: { type: 'integer' } } },
+            output_schema: { type: 'object' },
+          },
+        ],
+        agents: [{ slug: 'demo', tools: ['echo_tool'] }],
+      },
+      agent: [{ do: [{ call: { tool: 'echo_tool', input: { n: 1 } } }, { say: '{{ results.echo_tool.n }}' }] }],
     },
-    agent: [{ do: [{ call: { tool: 'echo_tool', input: { n: 1 } } }, { say: '{{ results.echo_tool.n }}' }] }],
-  }, async (t) => {
-    t.hub.onTool = () => '{"content": {"n": 9007199254740993}}'
-    assert.equal((await t.converse()).text, '9007199254740993')
-  })
+    async (t) => {
+      t.hub.onTool = () => '{"content": {"n": 9007199254740993}}'
+      assert.equal((await t.converse()).text, '9007199254740993')
+    },
+  )
 
   trial('C-APP-1: a tool runs after a yes to this very call', running, ECHO, async (t) => {
     t.hub.onApprove = () => {
@@ -116,7 +127,8 @@ describe('tools', { concurrency: 16 }, () => {
 
   trial('C-APP-2: a cancel withdraws the question', running, ECHO, async (t) => {
     let withdrawn = false
-    t.hub.onApprove = (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve((withdrawn = true))))
+    t.hub.onApprove = (_, signal) =>
+      new Promise((resolve) => signal.addEventListener('abort', () => resolve((withdrawn = true))))
     const conversation = t.converse(APPROVED)
     await t.hub.until(() => t.hub.approvals.length > 0)
     const run = await runOf(t)
@@ -126,7 +138,10 @@ describe('tools', { concurrency: 16 }, () => {
     assert.deepEqual([done.status, done.text], ['cancelled', undefined])
     await t.hub.until(() => withdrawn)
     assert.deepEqual([t.hub.toolCalls.length, (await answers(t)).length], [0, 0])
-    assert.deepEqual(t.hub.of('item').map(({ status }) => status), ['running', 'waiting', 'failed'])
+    assert.deepEqual(
+      t.hub.of('item').map(({ status }) => status),
+      ['running', 'waiting', 'failed'],
+    )
   })
 
   trial('C-TOOL-14: a run that is cancelled while its tool works', running, ECHO, async (t) => {
@@ -154,11 +169,16 @@ describe('tools', { concurrency: 16 }, () => {
     assert.equal(t.hub.toolCalls.length, 1)
   })
 
-  trial('C-TOOL-8: resolved elsewhere just as the result arrives', running, echoWith({ at: { request: 'runs.resume' }, do: { resolve: { content: { echoed: 'elsewhere' } } } }), async (t) => {
-    const done = await t.converse()
-    assert.deepEqual([done.status, done.text], ['completed', 'It returned: elsewhere'])
-    assert.deepEqual([t.hub.toolCalls.length, (await answers(t)).length], [1, 1])
-  })
+  trial(
+    'C-TOOL-8: resolved elsewhere just as the result arrives',
+    running,
+    echoWith({ at: { request: 'runs.resume' }, do: { resolve: { content: { echoed: 'elsewhere' } } } }),
+    async (t) => {
+      const done = await t.converse()
+      assert.deepEqual([done.status, done.text], ['completed', 'It returned: elsewhere'])
+      assert.deepEqual([t.hub.toolCalls.length, (await answers(t)).length], [1, 1])
+    },
+  )
 
   trial('C-TOOL-7: a wrong result is corrected, not executed again', running, ECHO, async (t) => {
     t.hub.onTool = () => ({ content: { echo: 'wrong' } })
@@ -180,48 +200,82 @@ describe('tools', { concurrency: 16 }, () => {
   })
 
   for (const code of ['idempotency_in_progress', 'idempotency_conflict']) {
-    trial(`C-TOOL-6, C-TOOL-16: ${code}`, running, echoWith({ at: { request: 'runs.resume' }, do: { respond: { status: 409, code } } }), async (t) => {
-      assert.equal((await t.converse()).status, 'completed')
-      const [first, second] = await t.workspace.requests('runs.resume')
-      assert.deepEqual(first!.body, second!.body)
-      assert.equal(first!.headers!['idempotency-key'] === second!.headers!['idempotency-key'], code === 'idempotency_in_progress')
-      assert.equal(t.hub.toolCalls.length, 1)
-    })
+    trial(
+      `C-TOOL-6, C-TOOL-16: ${code}`,
+      running,
+      echoWith({ at: { request: 'runs.resume' }, do: { respond: { status: 409, code } } }),
+      async (t) => {
+        assert.equal((await t.converse()).status, 'completed')
+        const [first, second] = await t.workspace.requests('runs.resume')
+        assert.deepEqual(first!.body, second!.body)
+        assert.equal(
+          first!.headers!['idempotency-key'] === second!.headers!['idempotency-key'],
+          code === 'idempotency_in_progress',
+        )
+        assert.equal(t.hub.toolCalls.length, 1)
+      },
+    )
   }
 
-  trial('C-TOOL-17: a 2xx that says nothing is a lost answer', running, echoWith(
-    { at: { request: 'runs.resume', phase: 'after_commit' }, do: { respond: { status: 200, body: '<p>ok</p>' } } },
-    { at: { request: 'runs.create', phase: 'after_commit' }, do: { respond: { status: 202, body: '{}' } } },
-  ), async (t) => {
-    assert.equal((await t.converse()).status, 'completed')
-    for (const route of ['runs.create', 'runs.resume']) {
-      const keys = (await t.workspace.requests(route)).map(({ headers }) => headers!['idempotency-key'])
-      assert.deepEqual([keys.length, new Set(keys).size], [2, 1])
-    }
-  })
+  trial(
+    'C-TOOL-17: a 2xx that says nothing is a lost answer',
+    running,
+    echoWith(
+      { at: { request: 'runs.resume', phase: 'after_commit' }, do: { respond: { status: 200, body: '<p>ok</p>' } } },
+      { at: { request: 'runs.create', phase: 'after_commit' }, do: { respond: { status: 202, body: '{}' } } },
+    ),
+    async (t) => {
+      assert.equal((await t.converse()).status, 'completed')
+      for (const route of ['runs.create', 'runs.resume']) {
+        const keys = (await t.workspace.requests(route)).map(({ headers }) => headers!['idempotency-key'])
+        assert.deepEqual([keys.length, new Set(keys).size], [2, 1])
+      }
+    },
+  )
 
-  trial('C-ERR-1: the code decides, whatever the status', running, echoWith({ at: { request: 'runs.resume' }, do: { respond: { status: 500, code: 'event_expired', message: 'try again' } } }), async (t) => {
-    assert.equal((await t.converse()).status, 'expired')
-    assert.equal((await answers(t)).length, 1)
-  })
+  trial(
+    'C-ERR-1: the code decides, whatever the status',
+    running,
+    echoWith({
+      at: { request: 'runs.resume' },
+      do: { respond: { status: 500, code: 'event_expired', message: 'try again' } },
+    }),
+    async (t) => {
+      assert.equal((await t.converse()).status, 'expired')
+      assert.equal((await answers(t)).length, 1)
+    },
+  )
 
   const longAgo = { clock: { mode: 'real', now: '2026-01-01T00:00:00Z' } }
-  trial('C-HTTP-1: Retry-After in seconds, as a date by the clock of the server, and as nonsense', running, { ...echoWith(
-    { at: { request: 'runs.resume', nth: 1 }, do: { respond: { status: 429, retry_after: 1 } } },
-    { at: { request: 'runs.resume', nth: 2 }, do: { respond: { status: 503, retry_after: { date: '2s' } } } },
-    { at: { request: 'runs.resume', nth: 3 }, do: { respond: { status: 503, headers: { 'retry-after': '-1' } } } },
-  ), ...longAgo }, async (t) => {
-    assert.equal((await t.converse()).status, 'completed')
-    const at = (await t.workspace.requests('runs.resume')).map((entry) => entry.elapsed_ms)
-    assert.equal(at.length, 4)
-    assert.ok(at[1]! - at[0]! >= 1_000 && at[2]! - at[1]! >= 1_000 && at[3]! - at[2]! < 5_000, `${at}`)
-  })
+  trial(
+    'C-HTTP-1: Retry-After in seconds, as a date by the clock of the server, and as nonsense',
+    running,
+    {
+      ...echoWith(
+        { at: { request: 'runs.resume', nth: 1 }, do: { respond: { status: 429, retry_after: 1 } } },
+        { at: { request: 'runs.resume', nth: 2 }, do: { respond: { status: 503, retry_after: { date: '2s' } } } },
+        { at: { request: 'runs.resume', nth: 3 }, do: { respond: { status: 503, headers: { 'retry-after': '-1' } } } },
+      ),
+      ...longAgo,
+    },
+    async (t) => {
+      assert.equal((await t.converse()).status, 'completed')
+      const at = (await t.workspace.requests('runs.resume')).map((entry) => entry.elapsed_ms)
+      assert.equal(at.length, 4)
+      assert.ok(at[1]! - at[0]! >= 1_000 && at[2]! - at[1]! >= 1_000 && at[3]! - at[2]! < 5_000, `${at}`)
+    },
+  )
 
-  trial('C-SEC-1: the key does not go to another origin', running, echoWith({ at: { request: 'runs.resume' }, do: { redirect: { to: '{{ other_origin }}/v1/x', status: 307 } } }), async (t) => {
-    assert.equal((await t.converse()).status, 'completed')
-    const astray = (await t.workspace.journal()).filter((entry) => String(entry['path']).startsWith('/v1/x'))
-    assert.deepEqual(astray, [])
-  })
+  trial(
+    'C-SEC-1: the key does not go to another origin',
+    running,
+    echoWith({ at: { request: 'runs.resume' }, do: { redirect: { to: '{{ other_origin }}/v1/x', status: 307 } } }),
+    async (t) => {
+      assert.equal((await t.converse()).status, 'completed')
+      const astray = (await t.workspace.journal()).filter((entry) => String(entry['path']).startsWith('/v1/x'))
+      assert.deepEqual(astray, [])
+    },
+  )
 
   trial('C-RUN-3: a busy session is reported, and free again after a cancel', running, ECHO, async (t) => {
     const { release } = holdTool(t)
@@ -238,38 +292,71 @@ describe('tools', { concurrency: 16 }, () => {
   trial('C-TOOL-14: an observer acts on nothing', running, ECHO, async (t) => {
     const session = await t.workspace.request('POST', '/v1/sessions', { agent_slug: 'demo' })
     const observed = t.perform({ do: 'observe', session_id: session.id, until: 'session.status_idle' })
-    await t.workspace.request('POST', `/v1/sessions/${session.id}/runs`, { events: [{ type: 'user.message', content: [{ type: 'text', text: 'call' }] }] })
+    await t.workspace.request('POST', `/v1/sessions/${session.id}/runs`, {
+      events: [{ type: 'user.message', content: [{ type: 'text', text: 'call' }] }],
+    })
     assert.equal((await observed).status, 'completed')
     assert.deepEqual([t.hub.toolCalls.length, (await answers(t)).length], [0, 0])
     assert.equal(t.hub.of('event').at(-1)!.type, 'session.status_idle')
   })
 
-  const tool = { name: 'new_tool', description: 'New.', input_schema: { type: 'object' }, output_schema: { type: 'object' } }
+  const tool = {
+    name: 'new_tool',
+    description: 'New.',
+    input_schema: { type: 'object' },
+    output_schema: { type: 'object' },
+  }
   trial('C-REG-1, C-REG-3, C-REG-4: a tool is created, reused and given a version', running, ECHO, async (t) => {
     const created = await t.perform({ do: 'register', tool, agent_slug: 'demo' })
     assert.deepEqual([created.status, created.version], ['completed', 1])
     const reused = await t.perform({ do: 'register', tool, agent_slug: 'demo' })
     assert.deepEqual([reused.definition_id, reused.deployment_id], [created.definition_id, created.deployment_id])
-    const changed = await t.perform({ do: 'register', tool: { ...tool, display_name: 'N', description: 'Newer.', confirmation: 'always' }, agent_slug: 'demo' })
+    const changed = await t.perform({
+      do: 'register',
+      tool: { ...tool, display_name: 'N', description: 'Newer.', confirmation: 'always' },
+      agent_slug: 'demo',
+    })
     assert.deepEqual([changed.tool_id, changed.version], [created.tool_id, 2])
     const deployment = await t.workspace.request('GET', `/v1/deployments/${changed.deployment_id}`)
     assert.equal(deployment.tool_definition_ids.length, 2)
     assert.ok(deployment.tool_definition_ids.includes(changed.definition_id))
     const [version] = await t.workspace.requests('tools.versions.create')
-    assert.deepEqual([version!.status, version!.body!['confirmation'], 'display_name' in version!.body!], [201, 'never', false])
+    assert.deepEqual(
+      [version!.status, version!.body!['confirmation'], 'display_name' in version!.body!],
+      [201, 'never', false],
+    )
   })
 
-  trial('C-REG-2: a name that is taken after all', running, { ...ECHO, faults: [{ at: { request: 'tools.list' }, do: { respond: { status: 200, body: { data: [], has_more: false, next_cursor: null } } } }] }, async (t) => {
-    const done = await t.perform({ do: 'register', tool: { ...tool, name: 'echo_tool' }, agent_slug: 'demo' })
-    assert.deepEqual([done.status, done.version], ['completed', 2])
-  })
+  trial(
+    'C-REG-2: a name that is taken after all',
+    running,
+    {
+      ...ECHO,
+      faults: [
+        {
+          at: { request: 'tools.list' },
+          do: { respond: { status: 200, body: { data: [], has_more: false, next_cursor: null } } },
+        },
+      ],
+    },
+    async (t) => {
+      const done = await t.perform({ do: 'register', tool: { ...tool, name: 'echo_tool' }, agent_slug: 'demo' })
+      assert.deepEqual([done.status, done.version], ['completed', 2])
+    },
+  )
 
-  trial('plain mode: messages from standard input', running, ECHO, async (t) => {
-    await t.kill()
-    t.spawn({}, '--plain')
-    t.input.end('First, call it.\nOnce more.\n')
-    await t.end()
-    assert.equal(t.output, 'It returned: hello\nIt returned: hello\n')
-    assert.equal((await t.workspace.requests('sessions.create')).length, 1)
-  }, {})
+  trial(
+    'plain mode: messages from standard input',
+    running,
+    ECHO,
+    async (t) => {
+      await t.kill()
+      t.spawn({}, '--plain')
+      t.input.end('First, call it.\nOnce more.\n')
+      await t.end()
+      assert.equal(t.output, 'It returned: hello\nIt returned: hello\n')
+      assert.equal((await t.workspace.requests('sessions.create')).length, 1)
+    },
+    {},
+  )
 })

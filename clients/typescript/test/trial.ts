@@ -21,7 +21,12 @@ export const ECHO = {
       {
         name: 'echo_tool',
         input_schema: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
-        output_schema: { type: 'object', properties: { echoed: { type: 'string' } }, required: ['echoed'], additionalProperties: false },
+        output_schema: {
+          type: 'object',
+          properties: { echoed: { type: 'string' } },
+          required: ['echoed'],
+          additionalProperties: false,
+        },
       },
     ],
     agents: [{ slug: 'demo', tools: ['echo_tool'] }],
@@ -53,7 +58,12 @@ export class Trial {
   ) {}
 
   /** Loads a scenario, a file's text or an object, and starts a client. */
-  static async start(mock: Mock, scenario: string | object, environment: Record<string, string> = {}, program = PROGRAM): Promise<Trial> {
+  static async start(
+    mock: Mock,
+    scenario: string | object,
+    environment: Record<string, string> = {},
+    program = PROGRAM,
+  ): Promise<Trial> {
     const trial = await Trial.#set(mock, scenario, program)
     trial.spawn(environment)
     return trial
@@ -84,7 +94,8 @@ export class Trial {
         ...environment,
       },
     })
-    for (const pipe of [child.stdout, child.stderr]) pipe.setEncoding('utf8').on('data', (text: string) => (this.output += text))
+    for (const pipe of [child.stdout, child.stderr])
+      pipe.setEncoding('utf8').on('data', (text: string) => (this.output += text))
     this.#process = child
     this.#ended = once(child, 'close')
   }
@@ -96,7 +107,14 @@ export class Trial {
   /** Gives a task and waits for its end. */
   async perform(task: object, taskId = this.nextTask()): Promise<any> {
     const { hub } = this.desk ?? this
-    hub.give({ task_id: taskId, base_url: this.workspace.url, api_key: this.workspace.apiKey, state_dir: this.stateDir, harness_url: this.hub.url, ...task })
+    hub.give({
+      task_id: taskId,
+      base_url: this.workspace.url,
+      api_key: this.workspace.apiKey,
+      state_dir: this.stateDir,
+      harness_url: this.hub.url,
+      ...task,
+    })
     return this.hub.done(taskId)
   }
 
@@ -134,10 +152,19 @@ export interface Place {
 }
 
 /** One test. With an environment, even an empty one, it has a client of its own. */
-export function trial(name: string, place: () => Place, scenario: string | object, body: (trial: Trial) => Promise<void>, environment?: Record<string, string>): void {
+export function trial(
+  name: string,
+  place: () => Place,
+  scenario: string | object,
+  body: (trial: Trial) => Promise<void>,
+  environment?: Record<string, string>,
+): void {
   test(name, { timeout: 60_000 }, async () => {
     const { mock, desk } = place()
-    const t = desk !== undefined && environment === undefined ? await Trial.beside(desk, mock, scenario) : await Trial.start(mock, scenario, environment)
+    const t =
+      desk !== undefined && environment === undefined
+        ? await Trial.beside(desk, mock, scenario)
+        : await Trial.start(mock, scenario, environment)
     try {
       await body(t)
     } finally {
