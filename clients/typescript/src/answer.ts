@@ -101,8 +101,9 @@ async function executeOnce(
       ),
     )
   }
-  if (fault !== undefined)
+  if (fault !== undefined) {
     return conclude(toolError('INVALID_INPUT', `The input does not fit the tool's schema: ${fault}`))
+  }
   if (app.needsApproval(call.name)) {
     const approved = await app.approve(call, withdrawn)
     if (withdrawn.aborted) return undefined

@@ -153,9 +153,12 @@ export class Api {
   }
 }
 
+/** Reads an answer. Of a refusal the status and the header count although its body never comes whole. */
 export async function answerOf(response: Response): Promise<Answer> {
-  const body = read(await response.text())
-  return { status: response.status, headers: response.headers, body, code: knownCode(text(errorOf(body), 'code')) }
+  const { status, headers } = response
+  const body = response.text().then(read)
+  const whole = await (status < 300 ? body : body.catch(() => undefined))
+  return { status, headers, body: whole, code: knownCode(text(errorOf(whole), 'code')) }
 }
 
 /** Whether a status without a known code may be another one next time. A redirect that was not followed is such a one. */

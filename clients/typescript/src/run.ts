@@ -100,10 +100,7 @@ export class Run {
       case 'session.status_idle': {
         const named = requiredBy(event)
         for (const id of named) this.#itemOf(this.#calls.get(id)?.call, 'waiting')
-        if (named.length > 0)
-          this.#pauses = this.#pauses
-            .then(() => this.#pause(named))
-            .catch((error: unknown) => this.#stop(Failure.from(error)))
+        if (named.length > 0) this.#pauseAfterOthers(named)
         break
       }
       case 'tool.completed':
@@ -130,6 +127,11 @@ export class Run {
         break
       }
     }
+  }
+
+  #pauseAfterOthers(named: string[]): void {
+    const pause = this.#pauses.then(() => this.#pause(named))
+    this.#pauses = pause.catch((error: unknown) => this.#stop(Failure.from(error)))
   }
 
   /** Answers what is required. What an old idle names may be long answered, so the server is asked (C-TOOL-13). */
@@ -177,7 +179,7 @@ export class Run {
       // No other call of the run is answered any more; the stream is about to say that it has failed (C-TOOL-9).
       this.#over.abort()
       this.#withdrawAll()
-      await this.#stopSoon(verdict.failure)
+      void this.#stopSoon(verdict.failure)
     } else if (verdict.kind === 'failed') {
       this.#tellFailure(verdict.failure)
       void this.#stopSoon(verdict.failure, tracked)
@@ -204,8 +206,8 @@ export class Run {
   async #catchUp(): Promise<void> {
     const { client, session } = this.#place
     try {
-      for await (const data of client.api.list(`/v1/sessions/${encodeURIComponent(session)}/events`))
-        this.#take(listedEvent(data), true)
+      const events = client.api.list(`/v1/sessions/${encodeURIComponent(session)}/events`)
+      for await (const data of events) this.#take(listedEvent(data), true)
     } catch {
       // The next reconnect, or the next pause, tries again.
     }

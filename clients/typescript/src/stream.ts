@@ -1,6 +1,6 @@
 /** The events of a session, over as many connections as it takes. */
 
-import { answerOf, isPassing, Lost, type Api } from './http.js'
+import { answerOf, isPassing, type Api } from './http.js'
 import { eventOf, type SessionEvent } from './event.js'
 import { Failure } from './failure.js'
 import { FrameReader } from './frames.js'
@@ -13,6 +13,8 @@ const FIRST_WAIT_MS = 50
 const LONGEST_BACK_OFF_MS = 2_000
 /** A connection that lasted so long was a good one, even if nothing new came. */
 const HEALTHY_MS = 30_000
+/** How long the body of an answer that is no stream may take; a page may never end. */
+const REFUSAL_MS = 2_000
 /** How long the server is given to end a stream that is done with. */
 const LINGER_MS = 100
 
@@ -93,6 +95,15 @@ async function connect(api: Api, session: string, history: History, signal: Abor
   const stop = () => controller.abort()
   signal.addEventListener('abort', stop)
   controller.signal.addEventListener('abort', () => signal.removeEventListener('abort', stop))
+  const opened = await attempt(api, session, history, controller).catch((error: unknown) => {
+    stop()
+    throw error
+  })
+  if (opened.stream === undefined) stop()
+  return opened
+}
+
+async function attempt(api: Api, session: string, history: History, controller: AbortController): Promise<Opened> {
   const { cursor } = history
   const path = `/v1/sessions/${encodeURIComponent(session)}/events/stream?event_deltas=true`
   // A header holds bytes, and the id is UTF-8.
@@ -104,11 +115,9 @@ async function connect(api: Api, session: string, history: History, signal: Abor
     )
     const isStream = /^text\/event-stream\s*(;|$)/i.test(response.headers.get('content-type') ?? '')
     if (response.status === 200 && isStream && response.body !== null) return { stream: response.body, controller }
-    const askedToWait = await refused(response, history, cursor)
-    controller.abort()
-    return { askedToWait }
+    const timer = setTimeout(() => controller.abort(), REFUSAL_MS)
+    return { askedToWait: await refused(response, history, cursor).finally(() => clearTimeout(timer)) }
   } catch (error) {
-    controller.abort()
     if (error instanceof Failure) throw error
     return { askedToWait: 0 }
   }
@@ -117,9 +126,7 @@ async function connect(api: Api, session: string, history: History, signal: Abor
 /** How long to wait after an answer that is no stream, in milliseconds; throws where there is no use in another try. */
 async function refused(response: Response, history: History, cursor: string | undefined): Promise<number> {
   const { status } = response
-  const answer = await answerOf(response).catch((error: unknown) => {
-    throw new Lost('the answer did not come whole', { cause: error })
-  })
+  const answer = await answerOf(response)
   const failure = Failure.of('the event stream', status, answer.body)
   const askedToWait = retryAfter(response.headers) ?? 0
   if (askedToWait > LONGEST_WAIT_MS) throw failure
