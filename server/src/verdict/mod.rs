@@ -5,7 +5,7 @@
 //! where evidence was evicted or kept only in part, what it might have excused is not held against the client. A
 //! client that did nothing wrong is never accused; one that is not accused may still be wrong.
 //!
-//! One file a theme. [`Exchange`] is what they look at: a request and its answer, with what the client could know.
+//! One file a theme. An exchange is what they look at: a request and its answer, with what the client could know.
 
 mod exchange;
 mod kind;
