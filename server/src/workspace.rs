@@ -56,6 +56,8 @@ struct Held {
     world: World,
     /// Counts the worlds that this workspace has had: a reset makes a new one.
     epoch: u64,
+    /// When this one began.
+    began: Moment,
     /// One for each session that has had a stream; its streams wait on it.
     heads: HashMap<SessionIx, watch::Sender<()>>,
     /// Of each session, when its events were appended: batches, each with the sequence of its last.
@@ -136,6 +138,7 @@ impl Workspace {
             held: Mutex::new(Held {
                 world,
                 epoch: 0,
+                began: 0,
                 heads: HashMap::new(),
                 appended: HashMap::new(),
                 ending: watch::Sender::new(()),
@@ -245,6 +248,11 @@ impl Workspace {
         result
     }
 
+    /// When the world that lives began.
+    pub(crate) fn began(&self) -> Moment {
+        self.held().began
+    }
+
     /// The durable events of all sessions as JSON, those of one in order, each with the moment it was appended at.
     pub(crate) fn events(self: &Arc<Self>) -> Vec<(Bytes, Moment)> {
         self.settle();
@@ -298,6 +306,7 @@ impl Workspace {
         let now = clock.map_or(self.clock.now(), |(mode, now)| Clock::new(mode, now).now());
         held.world = setup.world(&self.key, now)?;
         held.epoch += 1;
+        held.began = self.journal.moments().next();
         // Whoever waits on a head of the old world finds it closed.
         held.heads.clear();
         held.appended.clear();

@@ -195,10 +195,15 @@ impl Drop for Entry {
     }
 }
 
-/// How far clients had been told of the session of a resume when it came in.
+/// How far clients had been told of the session of a resume or a start when it came in.
 fn told(workspace: &Workspace, request: &Request, route: Option<&str>) -> Option<u32> {
     // `/v1/sessions/{id}/runs/…`
-    let session_id = request.uri().path().split('/').nth(3).filter(|_| route == Some("runs.resume"))?;
+    let session_id = request
+        .uri()
+        .path()
+        .split('/')
+        .nth(3)
+        .filter(|_| matches!(route, Some("runs.resume" | "runs.create")))?;
     Some(workspace.streams.told(session_id))
 }
 
@@ -209,9 +214,8 @@ fn wait(retry_after: &HeaderValue, now: Timestamp) -> Option<u64> {
         return Some(seconds.saturating_mul(1000));
     }
     let date = jiff::fmt::rfc2822::parse(text).ok()?.timestamp().as_millisecond();
-    // The client counts from `Date`, which has whole seconds.
-    let from = now.as_millis().div_euclid(1000) * 1000;
-    u64::try_from(date - from).ok()
+    // A client may count from `Date`, which has whole seconds, or by a clock of its own, which has more.
+    u64::try_from(date - now.as_millis()).ok()
 }
 
 /// Whether the answer is one that was given before (RES-3).

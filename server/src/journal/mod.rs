@@ -49,6 +49,8 @@ struct Ring {
     newest: u64,
     evicted: u64,
     cleared: u64,
+    /// The moment of the newest entry that was ever cleared away.
+    lost: Moment,
     bytes: usize,
 }
 
@@ -61,6 +63,8 @@ pub struct Page {
     pub next: u64,
     /// How many entries have been evicted since it was last cleared.
     pub evicted: u64,
+    /// The moment of the newest entry that was ever cleared away; 0 when none was.
+    pub lost: Moment,
 }
 
 impl Journal {
@@ -122,7 +126,7 @@ impl Journal {
             Some(last) if entries.len() == limit => last.seq,
             Some(_) | None => ring.newest,
         };
-        Page { entries, next, evicted: ring.evicted }
+        Page { entries, next, evicted: ring.evicted, lost: ring.lost }
     }
 
     /// Hears of every entry.
@@ -139,6 +143,7 @@ impl Journal {
     pub fn clear(&self) -> usize {
         let mut ring = self.ring();
         ring.cleared += 1;
+        ring.lost = ring.entries.back().map_or(ring.lost, |entry| entry.moment);
         ring.bytes = 0;
         ring.evicted = 0;
         std::mem::take(&mut ring.entries).len()

@@ -15,7 +15,7 @@ impl<'e> Exchange<'e> {
     /// All of them, in the order in which they came in.
     pub(super) fn all(evidence: &'e Evidence) -> Vec<Self> {
         let is_one = |entry: &&Value| entry["kind"] == "request" || entry["kind"] == "stream_open";
-        let mut all: Vec<_> = evidence.entries.iter().filter(is_one).map(|entry| Self { entry }).collect();
+        let mut all: Vec<_> = evidence.of_this_world().filter(is_one).map(|entry| Self { entry }).collect();
         all.sort_by_key(|exchange| exchange.began());
         all
     }
@@ -154,4 +154,9 @@ pub(super) fn requires(event: &Value, id: &str) -> bool {
     let required = &event["content"]["stop_reason"]["event_ids"];
     event["type"] == "session.status_idle"
         && required.as_array().is_some_and(|ids| ids.iter().any(|required| required == id))
+}
+
+/// A run id as events write it (ID-2).
+pub(super) fn plain(run_id: &str) -> String {
+    run_id.replace('-', "").to_ascii_lowercase()
 }

@@ -52,7 +52,7 @@ pub fn offences(evidence: &Evidence, time: Time) -> Vec<Offence> {
     let exchanges = Exchange::all(evidence);
     let mut found = Vec::new();
     found.extend(resumes::offences(&exchanges, evidence));
-    found.extend(starts::offences(&exchanges));
+    found.extend(starts::offences(&exchanges, evidence));
     found.extend(streams::offences(&exchanges, evidence));
     found.extend(pauses::offences(&exchanges, evidence, time));
     found.extend(registry::offences(&exchanges, evidence));

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::exchange::{Exchange, requires};
+use super::exchange::{Exchange, plain, requires};
 use super::{Kind, Offence, Time};
 use crate::verify::Evidence;
 
 /// Judges the pauses whose deadline has passed by itself, and those that wait when the time is over.
 pub(super) fn offences(exchanges: &[Exchange<'_>], evidence: &Evidence, time: Time) -> Vec<Offence> {
     // What is lost may have been the answer.
-    if evidence.evicted > 0 {
+    if evidence.is_partial() {
         return Vec::new();
     }
     let expired =
-        evidence.entries.iter().filter(|entry| entry["kind"] == "deadline" && entry["reason"].is_null());
+        evidence.of_this_world().filter(|entry| entry["kind"] == "deadline" && entry["reason"].is_null());
     let expired = expired.filter_map(|entry| Some((entry["run_id"].as_str()?, entry["seq"].as_u64())));
     let waiting = evidence.runs.iter().filter(|run| time == Time::IsOver && run["status"] == "waiting");
     let waiting = waiting.filter_map(|run| Some((run["run_id"].as_str()?, None)));
@@ -27,6 +27,11 @@ pub(super) fn offences(exchanges: &[Exchange<'_>], evidence: &Evidence, time: Ti
 
 /// What the client has left unanswered in the last pause of a run, without having tried.
 fn left(run_id: &str, seq: Option<u64>, exchanges: &[Exchange<'_>], evidence: &Evidence) -> Option<Offence> {
+    // Another client's run is not for this one to answer (C-TOOL-14).
+    let starts = exchanges.iter().filter(|it| it.is("runs.create"));
+    if !starts.filter_map(|it| it.text("run_id")).any(|started| plain(started) == run_id) {
+        return None;
+    }
     let of_run = |event: &&Value| event["run_id"].as_str().is_some_and(|it| plain(it) == run_id);
     let events: Vec<_> = evidence.events.iter().filter(of_run).collect();
     let idle = events.iter().rev().find(|event| event["type"] == "session.status_idle")?;
@@ -74,9 +79,4 @@ fn left(run_id: &str, seq: Option<u64>, exchanges: &[Exchange<'_>], evidence: &E
 fn last_pause<'a, 'e>(events: &'a [&'e Value]) -> &'a [&'e Value] {
     let went_on = events.iter().rposition(|event| event["type"] == "session.status_running");
     &events[went_on.map_or(0, |at| at + 1)..]
-}
-
-/// A run id as events write it (ID-2).
-fn plain(run_id: &str) -> String {
-    run_id.replace('-', "").to_ascii_lowercase()
 }

@@ -18,7 +18,7 @@ pub(super) fn offences(exchanges: &[Exchange<'_>], evidence: &Evidence) -> Vec<O
             // It may have been among what is lost.
             let message = format!("`{name}` was created, and nobody had asked whether it exists");
             let offence = Offence::new(Kind::CreateWithoutLookUp, [create.seq()], message);
-            return (evidence.evicted == 0).then_some(offence);
+            return (!evidence.is_partial()).then_some(offence);
         }
         let found = looked_up.iter().rev().find(|it| found_name(***it, name))?;
         let message = format!("`{name}` was created, although {} had found it", found.name());

@@ -46,7 +46,7 @@ fn is_repeated(asked: Exchange<'_>, again: Exchange<'_>) -> bool {
 }
 
 fn strayed_keys(evidence: &Evidence) -> impl Iterator<Item = Offence> + '_ {
-    let followed = evidence.entries.iter().filter(|entry| {
+    let followed = evidence.of_this_world().filter(|entry| {
         entry["kind"] == "fault"
             && entry["reason"]
                 .as_str()

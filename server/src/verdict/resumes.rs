@@ -15,7 +15,7 @@ pub(super) fn offences(exchanges: &[Exchange<'_>], evidence: &Evidence) -> Vec<O
         found.extend(by_itself(later));
         found.extend(before_idle(later, exchanges, evidence));
         let earlier = resumes[..at].iter().rev().copied().filter(|it| same_run(*it, later));
-        found.extend(after_another(earlier, later));
+        found.extend(after_another(earlier, later, evidence));
     }
     found
 }
@@ -42,7 +42,7 @@ fn by_itself(resume: Exchange<'_>) -> Option<Offence> {
 /// Whether the client could not yet know that the calls are required: no stream of the session had been given the
 /// pause that names them, and no other answer had.
 fn before_idle(resume: Exchange<'_>, exchanges: &[Exchange<'_>], evidence: &Evidence) -> Option<Offence> {
-    if evidence.evicted > 0 {
+    if evidence.is_partial() {
         return None;
     }
     let unknown = resume.references().into_iter().find(|id| {
@@ -63,6 +63,7 @@ fn before_idle(resume: Exchange<'_>, exchanges: &[Exchange<'_>], evidence: &Evid
 fn after_another<'e>(
     mut earlier: impl Iterator<Item = Exchange<'e>> + Clone,
     later: Exchange<'e>,
+    evidence: &Evidence,
 ) -> Option<Offence> {
     let known = |code: &'static str| {
         move |it: &Exchange<'e>| it.code() == Some(code) && it.was_answered_before(later)
@@ -82,8 +83,23 @@ fn after_another<'e>(
         let message = format!("{} had told that this very result fails its schema", invalid.name());
         return Some(Offence::new(Kind::SameBodyAfterInvalid, [invalid.seq(), later.seq()], message));
     }
-    let latest = earlier.find(|it| overlap(*it, later))?;
-    changed(latest, later)
+    // What is lost may have been the answer that permits the change.
+    if evidence.is_partial() {
+        return None;
+    }
+    let latest = earlier.clone().find(|it| overlap(*it, later))?;
+    // The same request may have been sent twice at once; one answer that is known answers both.
+    let is_twin = |it: &Exchange<'e>| it.key() == latest.key() && same_body(*it, latest) == Some(true);
+    let settled = earlier.find(|it| is_twin(it) && it.was_answered_before(later) && !is_open(*it));
+    changed(settled.unwrap_or(latest), later)
+}
+
+/// Whether a request may still have been accepted, or may come again, for all that its answer says.
+fn is_open(exchange: Exchange<'_>) -> bool {
+    match exchange.status() {
+        None | Some(429 | 500..) => true,
+        Some(_) => exchange.code() == Some("idempotency_in_progress"),
+    }
 }
 
 /// What `later` changes that it must not, or answers that it need not, after the `earlier` one for the same call.
@@ -92,10 +108,7 @@ fn changed(earlier: Exchange<'_>, later: Exchange<'_>) -> Option<Offence> {
     let is_known = earlier.was_answered_before(later);
     let status = earlier.status().filter(|_| is_known);
     let is_accepted = status.is_some_and(|status| (200..300).contains(&status));
-    let is_open = match status {
-        None | Some(429 | 500..) => true,
-        Some(_) => earlier.code() == Some("idempotency_in_progress"),
-    };
+    let is_open = !is_known || is_open(earlier);
     let entries = [earlier.seq(), later.seq()];
     let fate = if is_known { earlier.fate() } else { "had not been answered, or not whole".to_owned() };
     if is_same_key && !is_same_body && (is_open || is_accepted) {

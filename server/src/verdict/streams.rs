@@ -29,7 +29,7 @@ pub(super) fn offences(exchanges: &[Exchange<'_>], evidence: &Evidence) -> Vec<O
             sessions.entry(session_id).or_default().push(*exchange);
         }
     }
-    let ends: BTreeMap<&str, End<'_>> = evidence.entries.iter().filter_map(End::of).collect();
+    let ends: BTreeMap<&str, End<'_>> = evidence.of_this_world().filter_map(End::of).collect();
     let mut found = Vec::new();
     for (session_id, attempts) in &sessions {
         found.extend(attempts.iter().filter_map(|attempt| position(*attempt)));
@@ -78,7 +78,7 @@ impl<'e> End<'e> {
     }
 
     fn is_of_the_service(self) -> bool {
-        self.entry["reason"].as_str().is_some_and(|reason| reason.starts_with("server: "))
+        self.entry["reason"].as_str().is_some_and(|reason| !reason.starts_with("client: "))
             && !self.is_outside()
     }
 }
@@ -99,7 +99,8 @@ impl<'e> Session<'_, 'e> {
 
     /// Whether `attempt` reconnects, but from the start.
     fn without_position(&self, attempt: Exchange<'e>) -> Option<Offence> {
-        if !attempt.is_open_stream() || attempt.text("last_event_id").is_some() {
+        if !attempt.is_open_stream() || attempt.text("last_event_id").is_some() || self.evidence.is_partial()
+        {
             return None;
         }
         let earlier = || self.attempts.iter().copied().filter(|it| it.began() < attempt.began());
@@ -110,12 +111,17 @@ impl<'e> Session<'_, 'e> {
         }
         let (dropped, end) =
             earlier().filter_map(|it| Some((it, ended(&it)?))).max_by_key(|(_, end)| end.moment())?;
-        let run_id = self.unfinished_run(end).filter(|_| !end.is_outside())?;
+        // Of what was sent to a client that left it isn't known what it had read.
+        let run_id = self.unfinished_run(end).filter(|_| end.is_of_the_service())?;
         let between = |it: &&Exchange<'e>| it.began() > end.moment() && it.began() < attempt.began();
-        // A position that was refused may be given up, and a new run is a new beginning.
+        // A position that was refused may be given up, a new run is a new beginning, and an answer may have told that
+        // the old one is over.
         let is_refused = |it: &Exchange<'e>| it.is("events.stream") && it.status() == Some(400);
-        let is_start = |it: &Exchange<'e>| it.is("runs.create") && it.text("session_id") == Some(self.id);
-        if self.exchanges.iter().filter(between).any(|it| is_refused(it) || is_start(it)) {
+        let is_about = |it: &Exchange<'e>| {
+            let routes = ["runs.create", "runs.cancel", "runs.get", "runs.list", "events.list"];
+            routes.iter().any(|route| it.is(route)) && it.text("session_id") == Some(self.id)
+        };
+        if self.exchanges.iter().filter(between).any(|it| is_refused(it) || is_about(it)) {
             return None;
         }
         let message = format!(

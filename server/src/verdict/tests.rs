@@ -69,6 +69,8 @@ fn judged(document: &str) -> String {
         appended: Vec::new(),
         runs: list("runs"),
         told: told.into_iter().map(|(id, told)| (id, told.as_u64().unwrap() as u32)).collect(),
+        began: value["began"].as_u64().unwrap_or(0),
+        lost: value["lost"].as_u64().unwrap_or(0),
     };
     let time = if value["final"] == true { Time::IsOver } else { Time::GoesOn };
     let offences = offences(&evidence, time);

@@ -24,6 +24,10 @@ pub struct Evidence {
     pub runs: Vec<Value>,
     /// Of each session that has had a stream, how far its clients were told: the highest sequence.
     pub told: BTreeMap<String, u32>,
+    /// When the world began that events and runs are of; older entries are of another, whose ids may have been the same.
+    pub began: Moment,
+    /// The moment of the newest entry that was cleared away.
+    pub lost: Moment,
 }
 
 /// One thing that happened.
@@ -71,6 +75,20 @@ impl Evidence {
             "entry {seq}: {}",
             what.map_or("no longer in the journal".to_owned(), |what| show::short(&what, MOST_OF_WHAT))
         )
+    }
+
+    /// The entries that are of the world that lives.
+    pub(crate) fn of_this_world(&self) -> impl Iterator<Item = &Value> {
+        let is_of_it = |entry: &&Value| {
+            let came = entry["began"].as_u64().unwrap_or_else(|| number(entry, "moment"));
+            came >= self.began
+        };
+        self.entries.iter().filter(is_of_it)
+    }
+
+    /// Whether something that happened in this world is known no more, so that nothing can be argued from its absence.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.evicted > 0 || self.lost > self.began
     }
 
     /// How much of what `subject` speaks of is lost.

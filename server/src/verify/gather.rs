@@ -19,6 +19,7 @@ impl Evidence {
             let views: Vec<_> = world.run_ixs().filter_map(|ix| world.run_view(ix)).collect();
             (views, RunIds { dashed: world.settings().variants.dashed_run_ids })
         });
+        let began = workspace.began();
         let page = workspace.journal.page(0, &JUDGED, usize::MAX);
         let key = workspace.key().expose();
         // Events come after the entries, so that an entry never speaks of an event that isn't there.
@@ -34,6 +35,8 @@ impl Evidence {
             appended,
             runs: runs.iter().map(|run| wire::run::run(run, run_ids)).collect(),
             told: workspace.streams.all_told(),
+            began,
+            lost: page.lost,
         }
     }
 }

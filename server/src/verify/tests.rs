@@ -3,8 +3,6 @@
 //! A case is a document with `expect` and any of `journal`, `evicted`, `events` and `runs`, and the text that is
 //! expected of it: the verdict, and each failure in full. A broken one expects what is wrong with it instead.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::*;
@@ -53,7 +51,7 @@ fn judged(document: &str) -> String {
         appended: list("events").iter().map(|it| it["moment"].as_u64().unwrap_or(0)).collect(),
         events: list("events"),
         runs: list("runs"),
-        told: BTreeMap::new(),
+        ..Evidence::default()
     };
     let Verified { verdict, failures } = verify(&expectations, &evidence);
     let failures: String = failures.iter().map(|failure| format!("\n{failure}")).collect();

@@ -235,6 +235,45 @@ async fn c_run_1_and_c_tool_6_starts_and_keys() {
     check(&accused(&paused.api, "").await, &["unusable-idempotency-key"]);
 }
 
+#[tokio::test]
+async fn a_state_reset_begins_a_record_of_its_own_and_a_cleared_journal_excuses() {
+    let fake = Fake::with(still()).await;
+    let reset = |scope: &'static str| {
+        let api = fake.api.clone();
+        async move { api.post("/__mock/reset", json!({ "scopes": [scope] })).await.expect(200) }
+    };
+    let tool =
+        json!({ "name": "one", "input_schema": { "type": "object" }, "output_schema": { "type": "object" } });
+    fake.api.post("/v1/tools", tool.clone()).await.expect(201);
+    check(&accused(&fake.api, "").await, &["create-without-look-up"]);
+    reset("state").await;
+    check(&accused(&fake.api, "").await, &[]);
+    fake.api.get("/v1/tools?name=one").await.expect(200);
+    reset("journal").await;
+    fake.api.post("/v1/tools", tool.clone()).await.expect(201);
+    check(&accused(&fake.api, "").await, &[]);
+    // A fresh world with a fresh journal lacks nothing.
+    fake.api.post("/__mock/reset", json!({})).await.expect(200);
+    fake.api.post("/v1/tools", tool).await.expect(201);
+    check(&accused(&fake.api, "").await, &["create-without-look-up"]);
+}
+
+#[tokio::test]
+async fn c_run_1_the_same_words_again_once_the_lost_start_was_answered() {
+    let lost = "faults: [ { at: { request: runs.create, phase: after_commit }, do: { close: fin } } ]";
+    let fake = Fake::with(still()).await;
+    let yaml = "workspace: { tools: [], agents: [ { slug: demo } ] }\nagent: [ { do: [ { say: Hi. } ] } ]\n";
+    fake.api.scenario(&format!("{yaml}{lost}")).await.expect(200);
+    let session = fake.api.session("demo").await;
+    let path = format!("/v1/sessions/{session}/runs");
+    let request = fake.api.request(Method::POST, &path).header("Idempotency-Key", "start-01");
+    request.json(&message_body("hello")).send().await.expect_err("its answer is lost");
+    fake.api.post_keyed(&path, "start-01", message_body("hello")).await.expect(202);
+    fake.api.stream(&session, None, true).await.rest().await;
+    fake.api.post_keyed(&path, "start-02", message_body("hello")).await.expect(202);
+    check(&accused(&fake.api, "").await, &[]);
+}
+
 /// What the journal has lost is never held to be a clean record.
 #[tokio::test]
 async fn evicted_evidence_is_inconclusive() {

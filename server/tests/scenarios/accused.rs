@@ -40,7 +40,6 @@ const ACCUSED: &[(&str, Mistake, &str)] = &[
     ("sign-in-page", TakesAnyPage, "position-never-issued"),
     ("slow-answer", LosesPatience, "second-run-for-one-message"),
     ("still-in-progress", MakesANewKeyForEachTry, "changed-key-on-retry"),
-    ("throttled-stream", LosesPatience, "reconnect-without-position"),
 ];
 
 /// What is wrong with the `offences` that a client with this mistake was accused of in this file.
